@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Literal, get_args
 
 from faults.choices import parse_choice
-from faults.durations import parse_duration
+from faults.durations import parse_duration, write_duration
 from faults.errors import BadStep
 from faults.kinds.kind import StormRule
 from faults.kinds.registry import KINDS
@@ -218,11 +218,11 @@ def longest_s(asked: Storm) -> float:
 
 
 def _check_duration(asked: Storm, kinds: Collection[str]) -> None:
-    given, least_s, most_s = f"{asked.duration_s:g}s", shortest_s(asked, kinds), longest_s(asked)
+    given, least_s, most_s = write_duration(asked.duration_s), shortest_s(asked, kinds), longest_s(asked)
     if asked.duration_s < least_s:
-        raise BadStep("duration", given, f"at least {least_s:g}s, for {', '.join(kinds)}")
+        raise BadStep("duration", given, f"at least {write_duration(least_s)}, for {', '.join(kinds)}")
     if asked.duration_s > most_s:
-        raise BadStep("duration", given, f"at most {most_s:g}s, or longer holds and gaps")
+        raise BadStep("duration", given, f"at most {write_duration(most_s)}, or longer holds and gaps")
 
 
 def parse_storm(mapping: Mapping[str, object]) -> Storm:

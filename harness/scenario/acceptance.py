@@ -26,6 +26,7 @@ OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
     ">": operator.gt,
 }
+NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 LINE = re.compile(r"(?P<metric>[a-z.-]+[A-Z0-9_]*)\s*(?P<sign><=|>=|<|>)\s*(?P<bound>\S+)")
 
 
@@ -87,10 +88,7 @@ def _parsed(text: str, kind: str, example: str, names: list[str]) -> Bound:
 def _bound(metric: Metric, text: str) -> float:
     if metric.unit == "duration":
         return duration_s(text)
-    try:
-        bound = float(text)
-    except ValueError:
-        bound = math.nan
+    bound = float(text) if NUMBER.fullmatch(text) else math.nan
     if not math.isfinite(bound):
         raise ValueError(f"not a number: {text!r}, the bound of {metric.name}")
     return bound

@@ -15,10 +15,11 @@ BOOLEAN = "true or false"
 MIN_ISR = "min.insync.replicas"
 LAG = "replica.lag.time.max.ms"
 FETCH_WAIT = "replica.fetch.wait.max.ms"
+UNCLEAN = "unclean.leader.election.enable"
 
 LOSS_SETTINGS: Mapping[str, str] = {
     MIN_ISR: NUMBER,
-    "unclean.leader.election.enable": BOOLEAN,
+    UNCLEAN: BOOLEAN,
     "flush.messages": NUMBER,
     "flush.ms": NUMBER,
     "retention.ms": NUMBER,
@@ -37,7 +38,7 @@ FORMS = {
     **LOSS_SETTINGS,
     **{of_broker: LOSS_SETTINGS[name] for name, of_broker in OF_BROKERS.items() if name in LOSS_SETTINGS},
 }
-PATTERNS = {NUMBER: re.compile(r"-?\d+"), BOOLEAN: re.compile(r"true|false", re.IGNORECASE)}
+PATTERNS = {NUMBER: re.compile(r"-?[0-9]+"), BOOLEAN: re.compile(r"true|false", re.IGNORECASE)}
 
 
 def malformed(config: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -23,6 +23,8 @@ SPARE = 1.25
 MOST_VOLUME_BYTES = 1 << 44
 """16 TiB: the largest file of ext4, in which a node's file system is kept."""
 
+LONGEST_LOAD_S = 365 * 86_400.0
+"""A year."""
 RECORDED_BYTES = 1000
 """Of a record in the journals of a run and in its history, which for a moment are both there."""
 

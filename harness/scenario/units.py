@@ -12,6 +12,8 @@ from faults.numbers import NUMBER
 
 BYTES: Mapping[str, int] = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 RATE_UNITS: Mapping[str, float] = {"s": 1.0, "m": 60.0}
+LEAST_RATE, MOST_RATE = 0.001, 1e9
+"""A record in a quarter of an hour, and more than any machine sends."""
 AS_FAST_AS_IT_GOES = "max"
 NEVER = "never"
 
@@ -46,7 +48,10 @@ def rate_per_s(value: object) -> float | None:
     match = re.fullmatch(rf"({NUMBER}(?:\.{NUMBER})?)\s*/\s*(s|m)", value) if isinstance(value, str) else None
     if match is None or float(match[1]) <= 0:
         raise ValueError(f"not a rate: {value!r}; write records per second, as in 2000/s, or max")
-    return float(match[1]) / RATE_UNITS[match[2]]
+    per_s = float(match[1]) / RATE_UNITS[match[2]]
+    if not LEAST_RATE <= per_s <= MOST_RATE:
+        raise ValueError(f"{value!r} is refused; allowed: {LEAST_RATE:g}/s to {MOST_RATE:.0f}/s, or max")
+    return per_s
 
 
 def rate_text(per_s: float | None) -> str:

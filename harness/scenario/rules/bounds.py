@@ -7,9 +7,14 @@ from itertools import combinations
 
 from checkers.verdict.metrics.metric import ERRORS
 from checkers.verdict.metrics.transactions import of_transactions
+from compose.spec.topology import Topology
 from faults.durations import write_duration
+from faults.kinds.registry import KINDS
+from faults.plan.blocks import steps_as_written
+from faults.plan.storm import RULES
 from harness.scenario.acceptance import Bound, parse_accepted, parse_required, refuse_foregone
-from harness.scenario.load_size import LoadLength
+from harness.scenario.kafka_settings import UNCLEAN, effective
+from harness.scenario.load_size import LONGEST_LOAD_S, MOST_LATE_S, LoadLength
 from harness.scenario.model import Scenario, topology_of
 from harness.scenario.rules.contradiction import Contradiction
 from harness.scenario.text.positions import Path
@@ -17,21 +22,31 @@ from workloads.clients.outcome import error_names
 
 LONGEST_DELIVERY_S = 2_147_483.647
 """What librdkafka's 32 bits hold of milliseconds; a larger number would be taken for another one."""
-LONGEST_LOAD_S = 365 * 86_400.0
-ACKED, RESUMED, LOST_READS = "acked.count", "resumed.max", "reads.lost"
+SHORTEST_SETTLE_S = 1.0
+"""No cluster is in sync, and no log read, sooner."""
+ACKED, RESUMED, LOST_READS, CLOCKS = "acked.count", "resumed.max", "reads.lost", "clocks.apart"
+UNAVAILABLE = "unavailable.max"
+_CAUSES: Mapping[str, frozenset[str]] = {
+    "nodes.new-release": frozenset({"rolling-upgrade"}),
+    "replicas.changes": frozenset({"reassign"}),
+    CLOCKS: frozenset({"clock-skew"}),
+    "data-lost.brokers": frozenset(name for name, kind in KINDS.items() if kind.cost.loses_data),
+}
+"""The kinds of faults without which a metric is 0."""
 SHARES = frozenset({"indeterminate.ratio", "failed.ratio"})
 """Of all sends; no send is counted in both, so together they are at most 1."""
 
 
 def deadlines(scenario: Scenario) -> Iterator[Contradiction]:
     """Times that are zero where nothing can be done in no time, or longer than anything counts."""
-    for path, value_s, greatest_s in (
-        (("settle", "full_isr"), scenario.settle.full_isr_s, LONGEST_LOAD_S),
-        (("settle", "final_read"), scenario.settle.final_read_s, LONGEST_LOAD_S),
-        (("workload", "delivery_timeout"), scenario.workload.delivery_timeout_s, LONGEST_DELIVERY_S),
-    ):
-        if not 0 < value_s <= greatest_s:
-            yield _out_of_range(path, value_s, f"more than 0s, at most {write_duration(greatest_s)}")
+    settle = scenario.settle
+    for key, value_s in (("full_isr", settle.full_isr_s), ("final_read", settle.final_read_s)):
+        if not SHORTEST_SETTLE_S <= value_s <= LONGEST_LOAD_S:
+            allowed = f"{write_duration(SHORTEST_SETTLE_S)} to {write_duration(LONGEST_LOAD_S)}"
+            yield _out_of_range(("settle", key), value_s, allowed)
+    if not 0 < (value_s := scenario.workload.delivery_timeout_s) <= LONGEST_DELIVERY_S:
+        allowed = f"more than 0s, at most {write_duration(LONGEST_DELIVERY_S)}"
+        yield _out_of_range(("workload", "delivery_timeout"), value_s, allowed)
     for key, value_s in (("lasts", scenario.workload.lasts_s), ("tail", scenario.workload.tail_s)):
         if value_s > LONGEST_LOAD_S:
             yield _out_of_range(("workload", key), value_s, f"at most {write_duration(LONGEST_LOAD_S)}")
@@ -69,6 +84,60 @@ def subjects(scenario: Scenario) -> Iterator[Contradiction]:
                 f"after the last fault; give it a workload.tail of more than {write_duration(bound.bound)}"
             )
             yield Contradiction(path=path, text=text)
+        elif name == UNAVAILABLE and not _is_lower(bound) and bound.bound <= 0:
+            text = f"{bound.text!r} never holds: there is some time between two acknowledgements"
+            yield Contradiction(path=path, text=text)
+
+
+def causes(scenario: Scenario) -> Iterator[Contradiction]:
+    """Evidence of what nothing in the scenario can bring about, and a loss without a fault."""
+    kinds, topology = _kinds(scenario), topology_of(scenario.cluster)
+    missing = dict(_without_cause(scenario, topology, kinds))
+    for index, line in enumerate(scenario.require):
+        bound = parse_required(line)
+        if bound.metric.name in missing and not bound.holds(0):
+            text = f"{bound.text!r} never holds: {missing[bound.metric.name]}"
+            yield Contradiction(path=("require", index), text=text)
+    if scenario.expect.acked_loss == "permitted" and not kinds:
+        text = "nothing is lost without a fault, and the scenario has none; give it faults"
+        yield Contradiction(path=("expect", "acked_loss"), text=text)
+
+
+def _kinds(scenario: Scenario) -> frozenset[str]:
+    """The kinds of faults that there may be; all that it may draw of a storm."""
+    written = {str(step.get("do")) for _, step in steps_as_written(scenario.faults)}
+    return frozenset(written if scenario.storm is None else {*written, *RULES})
+
+
+def _without_cause(
+    scenario: Scenario, topology: Topology, kinds: frozenset[str]
+) -> Iterator[tuple[str, str]]:
+    """Each metric that is 0 whatever happens, and why. What a metric counts may have causes of Kafka's own:
+    here are those of which none is known."""
+    elr_on = topology.elr_on or kinds & {"feature", "finalize"}
+    if not elr_on:
+        why = "the cluster has no eligible leader replicas; set cluster.elr: true, with Kafka 4.0 or newer"
+        yield from (("elections.elr", why), ("elections.last-known", why))
+    if not _may_be_unclean(scenario) and not kinds & {"config", "reassign", "unclean-election"}:
+        yield (
+            "elections.unclean",
+            f"no topic has {UNCLEAN}=true, and no fault asks for an unclean election; give it one of them",
+        )
+    for name, causes in _CAUSES.items():
+        if not kinds & causes:
+            yield name, f"no fault does that; give it {' or '.join(sorted(causes))}"
+    if max(topic.replication for topic in scenario.topics) == 1 and "reassign" not in kinds:
+        alone = "no topic has more than one replica"
+        yield "leaders.moved", alone
+        if not elr_on:  # with them, the last replica in sync may leave the ISR
+            yield from (("isr.shrinks", alone), ("isr.expands", alone))
+
+
+def _may_be_unclean(scenario: Scenario) -> bool:
+    cluster = scenario.cluster
+    found = [cluster.controller_config.get(UNCLEAN)]
+    found += [effective(UNCLEAN, topic.config, cluster.broker_config) for topic in scenario.topics]
+    return any(value is not None and value.strip().lower() == "true" for value in found)
 
 
 def _bounds(scenario: Scenario) -> Sequence[tuple[Path, Bound]]:
@@ -103,6 +172,18 @@ def counts(scenario: Scenario, length: LoadLength) -> Iterator[Contradiction]:
     for path, bound in _bounds(scenario):
         if bound.metric.name == ACKED:
             yield from _foregone(bound, most, path)
+
+
+def durations(scenario: Scenario, length: LoadLength) -> Iterator[Contradiction]:
+    """Lines that ask for a longer time than the run can last; of a clock there is no such bound."""
+    settled_s = scenario.settle.full_isr_s + scenario.settle.final_read_s + MOST_LATE_S
+    for path, bound in _bounds(scenario):
+        if bound.metric.unit != "duration" or bound.metric.name == CLOCKS:
+            continue
+        greatest_s = length.most_s if bound.metric.of_clients else length.most_s + settled_s
+        if _is_lower(bound) and not bound.holds(greatest_s):
+            text = f"{bound.text!r} never holds: the run lasts {write_duration(greatest_s)} at most"
+            yield Contradiction(path=path, text=text)
 
 
 def _foregone(bound: Bound, greatest: float, path: Path) -> Iterator[Contradiction]:

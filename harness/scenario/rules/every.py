@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 
 from harness.scenario.load_size import LoadLength
 from harness.scenario.model import Scenario
-from harness.scenario.rules.bounds import counts, deadlines, evidence, lines, subjects
+from harness.scenario.rules.bounds import causes, counts, deadlines, durations, evidence, lines, subjects
 from harness.scenario.rules.client import client, client_settings
 from harness.scenario.rules.cluster import cluster, release
 from harness.scenario.rules.contradiction import Contradiction, LoadRule, Rule
 from harness.scenario.rules.settings import deletion, retention, settings, start
-from harness.scenario.rules.sizes import batches, retention_outlasts_the_load, volumes, warm_up
+from harness.scenario.rules.sizes import batches, retention_outlasts_the_load, too_long, volumes, warm_up
 from harness.scenario.rules.topics import in_sync, topics
 from harness.scenario.rules.transactions import transactions
 from harness.scenario.rules.workload import schedule, workload
@@ -17,13 +17,13 @@ from harness.scenario.text.positions import Path
 
 STAGES: Sequence[Sequence[Rule]] = (
     (topics, in_sync, cluster, release, deletion, workload, client_settings, deadlines, lines, schedule),
-    (settings, evidence, subjects, transactions),
+    (settings, evidence, subjects, causes, transactions),
     (start, batches, warm_up),
     (client,),
 )
 """Each stage reads what the ones before have found to be well formed. The client library is asked last."""
 
-OF_LOAD: Sequence[LoadRule] = (volumes, retention, retention_outlasts_the_load, counts)
+OF_LOAD: Sequence[LoadRule] = (too_long, volumes, retention, retention_outlasts_the_load, counts, durations)
 """What follows from how long the load lasts, which is known once the schedule has been read or drawn."""
 
 

@@ -21,6 +21,15 @@ MOST_SHOWN = 40
 """Names in a message; those of topics are fewer."""
 ALIKE = 0.8
 """As `difflib` counts: a letter or two of a name are wrong, not a word."""
+TOO_OLD = "every record would be too old when it arrives"
+ABOVE_ZERO: Mapping[str, str] = {
+    "message.timestamp.before.max.ms": TOO_OLD,
+    "message.timestamp.difference.max.ms": TOO_OLD,
+    "log.message.timestamp.before.max.ms": TOO_OLD,
+    "log.message.timestamp.difference.max.ms": TOO_OLD,
+    "replica.lag.time.max.ms": "no follower would stay in sync",
+}
+"""Settings of which Kafka takes what is no time at all, or less; and why nothing works then."""
 OTHER: Mapping[Scope, Scope] = {"topic": "broker", "broker": "topic"}
 
 
@@ -79,8 +88,15 @@ def _of_release(release: str, each: Configured) -> Iterator[Contradiction]:
         path, name = (*each.path, key), _without_listener(key, each.scope)
         if name not in known:
             yield Contradiction(path=path, text=_unknown(name, each, release), of_key=True)
-        elif text := refusal(known[name], value):
+        elif text := refusal(known[name], value) or _in_vain(name, value):
             yield Contradiction(path=path, text=text)
+
+
+def _in_vain(name: str, value: str) -> str:
+    """Why Kafka takes a value and no run shows anything with it; "" for any other."""
+    if name not in ABOVE_ZERO or int(value) > 0:
+        return ""
+    return f"{value} is refused: {ABOVE_ZERO[name]}; allowed: above 0"
 
 
 def _configured(scenario: Scenario) -> Iterator[Configured]:

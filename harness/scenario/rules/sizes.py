@@ -12,6 +12,7 @@ from harness.scenario.kafka_settings import OF_BROKERS, effective
 from harness.scenario.load_plan import WARM_S
 from harness.scenario.load_size import (
     GIB,
+    LONGEST_LOAD_S,
     LoadLength,
     copies,
     fullest_share,
@@ -78,6 +79,14 @@ def _written(scenario: Scenario, index: int, key: str) -> Path:
 def _too_large(scenario: Scenario, size: int, limit: str, where: Path) -> Contradiction:
     record = scenario.workload.record
     return Contradiction(path=where, text=f"a record of {record} bytes makes a batch of {size}, and {limit}")
+
+
+def too_long(scenario: Scenario, length: LoadLength) -> Iterator[Contradiction]:
+    """A schedule that nobody waits for."""
+    if length.planned_s > LONGEST_LOAD_S:
+        text = f"the load would last {write_duration(length.planned_s)}; allowed: at most "
+        text += write_duration(LONGEST_LOAD_S)
+        yield Contradiction(path=_asked_length(scenario, length.planned_s), text=text)
 
 
 def volumes(scenario: Scenario, length: LoadLength) -> Iterator[Contradiction]:

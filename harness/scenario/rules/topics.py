@@ -17,10 +17,12 @@ OF_KAFKA = ("__consumer_offsets", "__transaction_state", "__share_group_state", 
 
 def topics(scenario: Scenario) -> Iterator[Contradiction]:
     """Topics that cannot be created."""
+    earlier: dict[str, str] = {}
     for index, topic in enumerate(scenario.topics):
         path: Path = ("topics", index)
-        if refused := _name(topic.name, [each.name for each in scenario.topics[:index]]):
+        if refused := _name(topic.name, earlier.get(_in_metrics(topic.name))):
             yield Contradiction(path=(*path, "name"), text=refused)
+        earlier.setdefault(_in_metrics(topic.name), topic.name)
         brokers = scenario.cluster.brokers
         if topic.replication > brokers:
             text = f"{topic.replication} replicas do not fit on {brokers} broker{'s' if brokers > 1 else ''}"
@@ -49,16 +51,20 @@ def in_sync(scenario: Scenario) -> Iterator[Contradiction]:
             )
 
 
-def _name(name: str, earlier: list[str]) -> str:
-    """What is wrong with a topic's name; Kafka takes `.` and `_` for the same letter in its metrics."""
-    if name in earlier:
+def _in_metrics(name: str) -> str:
+    """A topic's name in Kafka's metrics, where `.` and `_` are the same letter."""
+    return name.replace(".", "_")
+
+
+def _name(name: str, alike: str | None) -> str:
+    """What is wrong with a topic's name; `alike`: an earlier topic has this one, the same in metrics."""
+    if name == alike:
         return f"topic {name!r} is named twice"
     if name in (".", ".."):
         return f"{name!r} is no name for Kafka; allowed: any other"
     if name in OF_KAFKA:
         return f"{name!r} is a topic of Kafka's own; allowed: any other"
-    alike = [each for each in earlier if each.replace(".", "_") == name.replace(".", "_")]
-    return f"{name!r} differs from {alike[0]!r} in . and _ only, which Kafka refuses" if alike else ""
+    return f"{name!r} differs from {alike!r} in . and _ only, which Kafka refuses" if alike else ""
 
 
 def _min_isr(cluster: ClusterPart, topic: TopicPart) -> str:

@@ -26,6 +26,7 @@ def test_an_acceptance_line_bounds_one_metric(line: str, value: float, holds: bo
         ("availability > 3s", "unknown metric 'availability'; allowed: unavailable.max, resumed.max, "),
         ("unavailable.max <= 20", "not a duration: '20'; allowed: a duration with its unit"),
         ("acked.count > many", "not a number: 'many', the bound of acked.count"),
+        ("acked.count > ٢", "not a number: '٢', the bound of acked.count"),
         ("acked.count > nan", "not a number: 'nan', the bound of acked.count"),
         ("acked.count > inf", "not a number: 'inf', the bound of acked.count"),
         ("acked.count == 4", "not an acceptance line: 'acked.count == 4'; write"),

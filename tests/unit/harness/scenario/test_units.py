@@ -48,6 +48,13 @@ def test_a_rate_without_a_unit_or_above_zero_is_refused(value: object) -> None:
         rate_per_s(value)
 
 
+@pytest.mark.parametrize("value", ["0.0000001/m", "0.0009/s", "1000000001/s", f"{'9' * 400}/s"])
+def test_a_rate_that_nobody_waits_for_or_reaches_is_refused(value: str) -> None:
+    with pytest.raises(ValueError, match=r"is refused; allowed: 0\.001/s to 1000000000/s, or max"):
+        rate_per_s(value)
+    assert [rate_per_s(each) for each in ("0.001/s", "1000000000/s")] == [0.001, 1e9]
+
+
 def test_a_size_is_written_with_the_largest_unit_that_divides_it() -> None:
     assert size_bytes("1GiB") == 1_073_741_824
     assert size_text(1_073_741_824) == "1GiB"

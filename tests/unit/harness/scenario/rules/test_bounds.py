@@ -86,6 +86,127 @@ def test_evidence_that_this_cluster_cannot_show_or_always_shows_is_refused(line:
     assert complaints(rest=f"require: [{line}]\n") == (f"demo.yaml:5:11: require[0]: {complaint}",)
 
 
+KILL = "faults: [{at: 2s, do: kill, target: leader, for: 8s}]\n"
+WIPE = "faults: [{at: 2s, do: disk-wipe, target: leader, for: 8s}]\n"
+NO_ELR = "the cluster has no eligible leader replicas; set cluster.elr: true, with Kafka 4.0 or newer"
+ALONE = "{name: orders, replication: 1}"
+
+
+@pytest.mark.parametrize(
+    ("cluster", "topics", "line", "why"),
+    [
+        ("elr: false", "{name: orders}", "elections.elr >= 1", NO_ELR),
+        ("kafka: 3.9.1", "{name: orders}", "elections.last-known > 0", NO_ELR),
+        (
+            "",
+            "{name: orders}",
+            "elections.unclean >= 1",
+            "no topic has unclean.leader.election.enable=true, and no fault asks for an unclean election; "
+            "give it one of them",
+        ),
+        ("", "{name: orders}", "nodes.new-release >= 1", "no fault does that; give it rolling-upgrade"),
+        ("", "{name: orders}", "replicas.changes >= 1", "no fault does that; give it reassign"),
+        ("", "{name: orders}", "clocks.apart >= 5s", "no fault does that; give it clock-skew"),
+        (
+            "",
+            "{name: orders}",
+            "data-lost.brokers >= 1",
+            "no fault does that; give it disk-wipe or log-dir-failure or power-loss",
+        ),
+        ("", ALONE, "leaders.moved >= 1", "no topic has more than one replica"),
+        ("elr: false", ALONE, "isr.shrinks >= 1", "no topic has more than one replica"),
+    ],
+)
+def test_evidence_of_what_nothing_can_bring_about_is_refused(
+    cluster: str, topics: str, line: str, why: str
+) -> None:
+    assert complaints(cluster=cluster, topics=topics, rest=f"{KILL}require: [{line}]\n") == (
+        f"demo.yaml:6:11: require[0]: '{line}' never holds: {why}",
+    )
+
+
+@pytest.mark.parametrize(
+    ("cluster", "topics", "rest"),
+    [
+        ("elr: false", "{name: orders}", "require: [elections.elr <= 0, data-lost.brokers < 1]\n"),
+        ("", "{name: orders}", "require: [elections.elr >= 1, elections.last-known >= 1]\n"),
+        (
+            "broker_config: {unclean.leader.election.enable: true}",
+            "{name: orders}",
+            "require: [elections.unclean >= 1]\n",
+        ),
+        (
+            "",
+            "{name: a}, {name: b, config: {unclean.leader.election.enable: true}}",
+            "require: [elections.unclean >= 1]\n",
+        ),
+        ("", "{name: orders}", f"{WIPE}require: [data-lost.brokers >= 1]\n"),
+        ("", "{name: orders}", "storm: {duration: 60s}\nrequire: [data-lost.brokers >= 1]\n"),
+        ("", ALONE, "require: [isr.shrinks >= 1]\n"),
+    ],
+)
+def test_evidence_that_something_can_bring_about_is_taken(cluster: str, topics: str, rest: str) -> None:
+    assert complaints(cluster=cluster, topics=topics, rest=rest) == ()
+
+
+def test_a_loss_needs_a_fault() -> None:
+    line = "expect: {acked_loss: permitted}\n"
+    assert complaints(rest=line) == (
+        "demo.yaml:5:22: expect.acked_loss: nothing is lost without a fault, and the scenario has none; give "
+        "it faults",
+    )
+    assert complaints(rest=f"{line}{KILL}") == ()
+    assert complaints(rest=f"{line}storm: {{duration: 60s}}\n") == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        (
+            "accept: [unavailable.max >= 100h]",
+            "'unavailable.max >= 100h' never holds: the run lasts 624s at most",
+        ),
+        ("require: [offline.max >= 100h]", "'offline.max >= 100h' never holds: the run lasts 1344s at most"),
+        ("require: [zombie.max > 1h]", "'zombie.max > 1h' never holds: the run lasts 1344s at most"),
+        (
+            "accept: [unavailable.max <= 0s]",
+            "'unavailable.max <= 0s' never holds: there is some time between two acknowledgements",
+        ),
+        ("require: [unavailable.max >= 10m]", None),
+        ("require: [offline.max >= 15m]", None),
+        ("accept: [unavailable.max <= 100h]", None),
+    ],
+)
+def test_no_time_is_longer_than_the_run_or_as_short_as_nothing(line: str, complaint: str | None) -> None:
+    """The load of 12 s, with its tail, lasts at most twice as long and ten minutes; the run as much longer as
+    it may take to settle, and ten minutes."""
+    key, _, _ = line.partition(":")
+    found = complaints(rest=f"{KILL}{line}\n")
+    assert found == (() if complaint is None else (f"demo.yaml:6:{len(key) + 4}: {key}[0]: {complaint}",))
+
+
+@pytest.mark.parametrize(
+    ("settle", "complaint"),
+    [
+        ("{full_isr: 1ms}", "demo.yaml:5:20: settle.full_isr: 0.001s is refused; allowed: 1s to 31536000s"),
+        (
+            "{final_read: 999ms}",
+            "demo.yaml:5:22: settle.final_read: 0.999s is refused; allowed: 1s to 31536000s",
+        ),
+        ("{final_read: 1s, full_isr: 1s}", None),
+    ],
+)
+def test_no_cluster_settles_in_no_time(settle: str, complaint: str | None) -> None:
+    assert complaints(rest=f"settle: {settle}\n") == (() if complaint is None else (complaint,))
+
+
+def test_nobody_waits_for_years() -> None:
+    text = "faults: [{at: 9000h, do: kill, target: leader, for: 8s}]\n"
+    assert complaints(
+        topics="{name: orders, config: {retention.ms: -1}}", workload="rate: max", rest=text
+    ) == ("demo.yaml:5:9: faults: the load would last 32400010s; allowed: at most 31536000s",)
+
+
 def test_what_readers_have_lost_needs_a_reader() -> None:
     line = "require: [reads.lost >= 1]\n"
     assert complaints(workload="readers: 0", rest=line) == (
@@ -93,9 +214,6 @@ def test_what_readers_have_lost_needs_a_reader() -> None:
         "workload.readers",
     )
     assert complaints(workload="readers: 1", rest=line) == ()
-
-
-KILL = "faults: [{at: 2s, do: kill, target: leader, for: 8s}]\n"
 
 
 @pytest.mark.parametrize("key", ["accept", "require"])
@@ -169,12 +287,12 @@ def test_more_acknowledgements_than_the_rate_can_ever_give_are_refused(lines: st
         (
             "",
             "settle: {full_isr: 0s}",
-            "demo.yaml:5:20: settle.full_isr: 0s is refused; allowed: more than 0s, at most 31536000s",
+            "demo.yaml:5:20: settle.full_isr: 0s is refused; allowed: 1s to 31536000s",
         ),
         (
             "",
             "settle: {final_read: 0s}",
-            "demo.yaml:5:22: settle.final_read: 0s is refused; allowed: more than 0s, at most 31536000s",
+            "demo.yaml:5:22: settle.final_read: 0s is refused; allowed: 1s to 31536000s",
         ),
         (
             "delivery_timeout: 0s",
@@ -208,6 +326,6 @@ def test_a_schedule_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     assert complaints(rest=steps) == ("demo.yaml:6:3: faults: 21 steps are too many; allowed: at most 20",)
     assert complaints(rest=steps.removesuffix("  - {at: 1s, do: kill, target: leader, for: 3s}\n")) == ()
     assert complaints(rest="storm: {duration: 13h}") == (
-        "demo.yaml:5:19: storm.duration: '46800s' is refused; allowed: at most 28333.3s, or longer holds and "
-        "gaps",
+        "demo.yaml:5:19: storm.duration: '46800s' is refused; allowed: at most 28333.333s, or longer holds "
+        "and gaps",
     )

@@ -10,6 +10,11 @@ TOPIC = "{name: orders, config: {%s}}"
     ("config", "complaint"),
     [
         (
+            "message.timestamp.before.max.ms: 0",
+            "demo.yaml:3:67: topics[0].config.message.timestamp.before.max.ms: 0 is refused: every record "
+            "would be too old when it arrives; allowed: above 0",
+        ),
+        (
             "min.insynk.replicas: 2",
             "demo.yaml:3:34: topics[0].config.min.insynk.replicas: Kafka 4.3.1 has no setting "
             "'min.insynk.replicas' of topics; did you mean min.insync.replicas?",
@@ -64,6 +69,16 @@ def test_a_topic_has_the_settings_of_its_release(config: str, complaint: str) ->
 @pytest.mark.parametrize(
     ("config", "complaint"),
     [
+        (
+            "broker_config: {replica.lag.time.max.ms: -1}",
+            "demo.yaml:2:52: cluster.broker_config.replica.lag.time.max.ms: -1 is refused: no follower would "
+            "stay in sync; allowed: above 0",
+        ),
+        (
+            "broker_config: {log.message.timestamp.before.max.ms: 0}",
+            "demo.yaml:2:64: cluster.broker_config.log.message.timestamp.before.max.ms: 0 is refused: every "
+            "record would be too old when it arrives; allowed: above 0",
+        ),
         (
             "broker_config: {replica.lag.tyme.max.ms: 3}",
             "demo.yaml:2:27: cluster.broker_config.replica.lag.tyme.max.ms: Kafka 4.3.1 has no setting "
@@ -126,6 +141,7 @@ def test_every_wrong_setting_is_listed_at_once_in_the_order_of_the_file() -> Non
         "broker_config: {group.coordinator.rebalance.protocols: 'classic, consumer'}",
         "broker_config: {listener.name.client.max.connections: 500}",
         "broker_config: {super.users: 'User:ANONYMOUS'}",
+        "broker_config: {replica.lag.time.max.ms: 1, log.message.timestamp.before.max.ms: 1}",
     ],
 )
 def test_what_a_release_takes_is_not_refused(cluster: str) -> None:
