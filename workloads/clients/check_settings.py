@@ -51,9 +51,13 @@ class RefusedTogether:
 
 
 def check_settings(plan: WorkloadPlan) -> None:
-    """Raise PlanRefused for settings that the client does not take, or with which it refuses the records."""
+    """Raise PlanRefused for settings that the client does not take, or with which it refuses the records.
+
+    Their values are not in the message, as some may be secrets.
+    """
     if refused := refused_together(plan):
-        raise PlanRefused(refused.why)
+        whose = "" if refused.of_record else f"client settings {', '.join(plan.client)}: "
+        raise PlanRefused(f"{whose}{refused.why}")
 
 
 def refused_together(plan: WorkloadPlan) -> RefusedTogether | None:

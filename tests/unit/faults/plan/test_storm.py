@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 from fakes.world.cluster import full_mesh
 
+from faults.durations import write_duration
 from faults.errors import BadStep
 from faults.kinds.process.pulses import PulsesStep
 from faults.kinds.registry import KINDS
@@ -381,7 +382,7 @@ def test_refusing_a_duration(words: dict[str, object], bound: Callable[..., floa
     """In which no round has time to recover, or which gives more steps than a plan may have."""
     asked = parse_storm(words)
     limit_s = shortest_s(asked, WITHIN) if bound is shortest_s else longest_s(asked)
-    with pytest.raises(BadStep, match=f"is refused; allowed: at (least|most) {limit_s:g}s"):
+    with pytest.raises(BadStep, match=f"is refused; allowed: at (least|most) {write_duration(limit_s)},"):
         storm(asked, seed=1, facts=FACTS)
 
 
