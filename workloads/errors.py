@@ -8,6 +8,7 @@ WorkloadError
 ├── JournalUnreadable     a journal of the run directory is missing or of another kind
 ├── SealEnded             the process that seals a history has ended by itself
 ├── ReadEnded             a process that reads the final log has ended by itself
+├── ClientRefused         no client can be made with the settings or the address that were given
 ├── TopicUnreadable       a running cluster did not say what was asked of one of its topics
 └── PeerFailed            what the bench compares the load with did not end with its figures
 """
@@ -43,6 +44,10 @@ class SealEnded(WorkloadError):
 
 class ReadEnded(WorkloadError):
     """A process that reads the final log has ended before it was done."""
+
+
+class ClientRefused(WorkloadError):
+    """The settings or the address of a client are none that it takes; nothing has been connected to."""
 
 
 class TopicUnreadable(WorkloadError):

@@ -3,6 +3,7 @@
 Kafka's DescribeConfigs gives each setting with where it comes from; what nobody has set is left out.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -16,10 +17,13 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # it re-expor
     ResourceType,
 )
 
-from workloads.errors import TopicUnreadable
+from workloads.errors import ClientRefused, TopicUnreadable
 from workloads.plan import QUIET
 
 ANSWER_S = 20.0
+OWN = ("bootstrap.servers", "metadata.broker.list", "socket.timeout.ms")
+"""Settings of the client that are not the user's; the second is another name of the first."""
+ADDRESS = re.compile(r"(\w+://)?(\[[^\[\]\s]+\]|[^\s:/\[\]]+):(?P<port>[0-9]{1,5})")
 UNSAID = (ConfigSource.DEFAULT_CONFIG, ConfigSource.UNKNOWN_CONFIG)
 SILENT = (KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError.REQUEST_TIMED_OUT)
 """The errors of a broker that does not answer."""
@@ -54,10 +58,11 @@ class LiveTopic:
 def read_topic(name: str, bootstrap: str, client: Mapping[str, str]) -> LiveTopic:
     """Ask the cluster at `bootstrap` ("host:port,…") for a topic; `client` are librdkafka's settings.
 
-    Raises TopicUnreadable: no answer within 20 s, no such topic, no right to read it.
+    Raises ClientRefused; TopicUnreadable: no answer within 20 s, no such topic, no right to read it.
     """
+    refuse_settings(bootstrap, client)
+    admin = _admin({**QUIET, **client, "bootstrap.servers": bootstrap, "socket.timeout.ms": "10000"})
     try:
-        admin = AdminClient({**QUIET, **client, "bootstrap.servers": bootstrap, "socket.timeout.ms": "10000"})
         described = admin.describe_topics(TopicCollection([name]), request_timeout=ANSWER_S)
         topic = described[name].result(ANSWER_S)
         cluster = admin.describe_cluster(request_timeout=ANSWER_S).result(ANSWER_S)
@@ -85,6 +90,24 @@ def read_topic(name: str, bootstrap: str, client: Mapping[str, str]) -> LiveTopi
             for number, its in of_brokers.items()
         ),
     )
+
+
+def refuse_settings(bootstrap: str, client: Mapping[str, str]) -> None:
+    """ClientRefused for an address that is none, and for a setting that would be replaced."""
+    for address in bootstrap.split(","):
+        found = ADDRESS.fullmatch(address.strip())
+        if found is None or not 0 < int(found["port"]) < 1 << 16:
+            raise ClientRefused(f"bootstrap: {address!r} is no address; write host:port, as localhost:9092")
+    for name in client:
+        if name in OWN:
+            raise ClientRefused(f"client: {name} is set by highwater; allowed: any other setting")
+
+
+def _admin(settings: dict[str, str | int | float | bool]) -> AdminClient:
+    try:
+        return AdminClient(settings)
+    except (KafkaException, ValueError, TypeError, AttributeError) as error:  # some settings are functions
+        raise ClientRefused(f"client: {_reason(error)}") from error
 
 
 def _asked(admin: AdminClient, kind: ResourceType, name: str) -> "Future[Any]":
