@@ -9,6 +9,8 @@ HighwaterError              4  the harness or what it stands on failed
 Interrupted                    not a failure: the user asked to stop (130 or 143)
 """
 
+import tempfile
+import traceback
 from collections.abc import Sequence
 
 EXIT_SURVIVED = 1
@@ -16,6 +18,8 @@ EXIT_USAGE = 2
 EXIT_UNKNOWN = 3
 EXIT_ERROR = 4
 EXIT_INTERRUPTED = 130
+EXIT_UNREAD = 141
+"""As of any program that SIGPIPE ends: nobody read stdout to its end."""
 
 
 class HighwaterError(Exception):
@@ -35,6 +39,17 @@ def is_ours(error: BaseException) -> bool:
 
     roots = (HighwaterError, CheckersError, ComposeError, FaultsError, WorkloadError, SparkVerifyError)
     return isinstance(error, roots)
+
+
+def unforeseen(error: Exception) -> str:
+    """A foreign error with its type, in one line, and where its traceback is kept."""
+    what = f"{type(error).__name__}: {error}"
+    try:
+        with tempfile.NamedTemporaryFile("w", prefix="highwater-", suffix=".log", delete=False) as file:
+            file.write("".join(traceback.format_exception(error)))
+    except OSError as second:  # where a full disk was the error, it is one again
+        return f"{what}; the traceback could not be kept: {second}"
+    return f"{what}; the traceback is in {file.name}"
 
 
 class UsageError(HighwaterError):

@@ -4,8 +4,11 @@
 order that `tables` promises. `load` builds the whole in memory, for the reference and for small runs.
 """
 
+import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +19,7 @@ from checkers.errors import MalformedHistory
 from checkers.history.columnar import Rows
 from checkers.history.rows import ROW_OF, SINGLE_FILES, Context, History, Proof, Send, TopicPartition
 from checkers.history.tables import (
+    NONE,
     OPTIONAL,
     PARTITIONED,
     REPLICA_BATCHES,
@@ -32,6 +36,16 @@ from checkers.history.true_times import on_engines_clock
 from checkers.history.upgrade import minor_of, schema_at, upgrade
 from checkers.places import Place, open_parquet
 
+LAST_NS = 1 << 62
+"""Later than any time of a run on any clock; sums and differences of two times still are int64."""
+PARALLEL = {"faults": ("down", "down_ns", "up_ns"), "replicas": ("epochs", "epoch_starts")}
+"""By table: columns whose lists have an entry for each of the same things."""
+SHOWN = 40
+"""Characters of a wrong value that a message repeats."""
+_EDGE = re.compile(r"(client|[0-9]{1,9})->(client|[0-9]{1,9})")
+_NUMBER = re.compile(r"\s*[+-]?[0-9]{1,19}\s*")
+_NUMBERS = ("min.insync.replicas", "flush.messages", "log.flush.interval.messages")
+"""Settings of the metadata log that are read as numbers, as the levels of features are."""
 SAMPLES = ("watermarks", "replica_offsets", "transaction_reads", "metadata_appends")
 """The tables of one file that grow with the length of a run: their rows stay in columns."""
 
@@ -212,10 +226,12 @@ def _checked(path: Place, table: str, topic: str | None, partition: int | None) 
 
 
 def _open(path: Place) -> pq.ParquetFile:
-    if not path.is_file():
-        raise MalformedHistory(path, "missing")
     try:
-        return open_parquet(path)
+        if path.is_file():
+            return open_parquet(path)
+        raise MalformedHistory(path, "missing")
+    except PermissionError:
+        raise MalformedHistory(path, "cannot be read: permission denied") from None
     except (pa.ArrowException, OSError, ValueError) as error:
         raise MalformedHistory(path, f"truncated, or not Parquet: {_first_line(error)}") from None
 
@@ -273,6 +289,14 @@ def _check_rows(path: Place, table: str, rows: pa.Table, topic: str | None, part
         _check_ascending(path, rows["offset"])
     if table == "sends" and "outcome" in rows.column_names:
         _check_outcomes(path, rows["outcome"])
+    if table not in (*PARTITIONED, REPLICA_BATCHES):
+        _check_places_in_time(path, rows)
+    if table in PARALLEL and set(PARALLEL[table]) <= set(rows.column_names):
+        _check_parallel(path, rows.select(PARALLEL[table]))
+    if table == "faults" and "edges" in rows.column_names:
+        _check_edges(path, rows["edges"])
+    if table == "configs" and {"kind", "key", "value", "removed"} <= set(rows.column_names):
+        _check_numbers(path, rows)
 
 
 def _check_constant(path: Place, rows: pa.Table, name: str, expected: object) -> None:
@@ -300,6 +324,43 @@ def _check_outcomes(path: Place, outcomes: pa.ChunkedArray) -> None:
             raise MalformedHistory(path, f"outcome {value} is none of 0 ok, 1 fail, 2 info")
 
 
+def _check_places_in_time(path: Place, rows: pa.Table) -> None:
+    """Times are such as one can reckon with; offsets of the metadata log are -1, or from 0 on."""
+    for name, column in zip(rows.column_names, rows.columns, strict=True):
+        if not name.endswith(("_ns", "at_ms", "log_offset")):
+            continue
+        values = pc.list_flatten(column) if pa.types.is_list(column.type) else column
+        span = pc.min_max(values)
+        for value in (span["min"].as_py(), span["max"].as_py()):
+            first = NONE if name == "log_offset" else -LAST_NS
+            if value is not None and not first <= value < LAST_NS:
+                raise MalformedHistory(path, f"{name} is {value} in some row")
+
+
+def _check_parallel(path: Place, lists: pa.Table) -> None:
+    first, *others = ((name, pc.list_value_length(lists[name])) for name in lists.column_names)
+    for name, lengths in others:
+        if not pc.all(pc.equal(first[1], lengths), min_count=0).as_py():
+            row = pc.index(pc.equal(first[1], lengths), False).as_py()
+            raise MalformedHistory(
+                path, f"row {row} has {first[1][row]} values of {first[0]}, and {lengths[row]} of {name}"
+            )
+
+
+def _check_edges(path: Place, edges: pa.ChunkedArray) -> None:
+    for edge in pc.unique(pc.list_flatten(edges)).to_pylist():
+        if not _EDGE.fullmatch(edge):
+            raise MalformedHistory(path, f"edges has {edge[:SHOWN]!r}, expected one as '2->1'")
+
+
+def _check_numbers(path: Place, configs: pa.Table) -> None:
+    for row in configs.select(("kind", "key", "value", "removed")).to_pylist():
+        is_number = row["kind"] == "feature" or row["key"] in _NUMBERS
+        if is_number and not row["removed"] and not _NUMBER.fullmatch(row["value"]):
+            what = row["key"] or "a feature"
+            raise MalformedHistory(path, f"{what} has {row['value'][:SHOWN]!r}, expected a whole number")
+
+
 def _check_proofs(path: Place, proofs: Sequence[Proof], found: Sequence[TopicPartition]) -> None:
     seen: set[TopicPartition] = set()
     for proof in proofs:
@@ -322,6 +383,8 @@ def _units(history_dir: Place, table: str) -> Iterator[TopicPartition]:
     folder = history_dir / table
     if not folder.is_dir():
         raise MalformedHistory(folder, "missing: the run was not sealed, or this is no history")
+    if isinstance(folder, Path) and not os.access(folder, os.R_OK | os.X_OK):
+        raise MalformedHistory(folder, "cannot be read: permission denied")
     files: list[Place] = [*folder.glob("*.parquet")]
     for file in sorted(files, key=str):
         topic, dash, number = file.stem.rpartition("-")

@@ -15,7 +15,7 @@ from checkers.history.columnar import columns_of
 from checkers.history.rows import Context, TopicPartition
 from checkers.history.tables import unit_path
 from harness.errors import HistoryError, ScenarioError
-from harness.run_directory.layout import RunDir
+from harness.run_directory.layout import RunDir, read_whole
 from harness.run_directory.manifest import Manifest, ManifestTopic
 from harness.scenario.deletion import deleting
 from harness.scenario.model import Scenario, TopicPart
@@ -29,12 +29,10 @@ Pair = tuple[str, object, object]
 
 def read_scenario(run: RunDir, manifest: Manifest) -> Scenario:
     """The scenario of a run; HistoryError if it is missing, or not the one that the manifest knows."""
+    text = read_whole(run.scenario)
     try:
-        text = run.scenario.read_bytes()
         document = load(text.decode(), str(run.scenario))
         scenario = Scenario.model_validate(document.data)
-    except OSError as error:
-        raise HistoryError(f"{run.scenario}: cannot be read: {error.strerror}") from None
     except ValidationError as error:
         raise HistoryError(complaints(error, document, Scenario)[0]) from None
     except (ScenarioError, UnicodeDecodeError) as error:
@@ -47,13 +45,26 @@ def read_scenario(run: RunDir, manifest: Manifest) -> Scenario:
 
 def check_agreement(run: RunDir, manifest: Manifest, scenario: Scenario, context: Context) -> None:
     """HistoryError or MalformedHistory with the first file, and the key, that contradicts another one."""
-    for key, found, asked in _pairs(manifest, scenario):
-        if found != asked:
-            raise HistoryError(f"{run.manifest}: {key}: {found!r}, and {run.scenario.name} has {asked!r}")
+    _compare(run, _pairs(manifest, scenario))
     _check_producers(run, manifest, scenario)
     _check_deletion(run, manifest)
     _check_partitions(run, manifest, context)
     _check_faults(run, manifest, context)
+
+
+def check_topics(run: RunDir, manifest: Manifest, scenario: Scenario) -> None:
+    """The same for the topics alone, before files are made for each of their partitions. HistoryError."""
+    _compare(run, [_of_topics(manifest, scenario)])
+
+
+def _compare(run: RunDir, pairs: Iterable[Pair]) -> None:
+    for key, found, asked in pairs:
+        if found != asked:
+            raise HistoryError(f"{run.manifest}: {key}: {found!r}, and {run.scenario.name} has {asked!r}")
+
+
+def _of_topics(manifest: Manifest, scenario: Scenario) -> Pair:
+    return "topics", _shapes(manifest.topics), _shapes(scenario.topics)
 
 
 def _pairs(manifest: Manifest, scenario: Scenario) -> Iterator[Pair]:
@@ -65,7 +76,7 @@ def _pairs(manifest: Manifest, scenario: Scenario) -> Iterator[Pair]:
     yield "expect", manifest.expect, scenario.expect.acked_loss
     yield "accept", list(manifest.accept), scenario.accept
     yield "require", list(manifest.require or ()), scenario.require
-    yield "topics", _shapes(manifest.topics), _shapes(scenario.topics)
+    yield _of_topics(manifest, scenario)
     yield "schedule", list(manifest.schedule), [str(step.get("name")) for step in scenario.faults]
     yield "cluster.brokers", cluster.brokers, asked.brokers
     yield "cluster.controllers", cluster.controllers, asked.controllers

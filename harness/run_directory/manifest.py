@@ -19,9 +19,10 @@ from checkers.history.tables import TOPIC_NAME
 from checkers.verdict.decide import Expectation
 from compose.docker.labels import Owner
 from harness.errors import HistoryError
-from harness.run_directory.layout import RunDir
+from harness.run_directory.layout import RunDir, read_whole
 from harness.scenario.acceptance import AcceptLine, RequireLine
 from harness.scenario.kafka_settings import malformed
+from harness.scenario.model import MOST_PARTITIONS
 from harness.scenario.text.complaints import dotted, model_at, problem
 
 SCHEMA_VERSION = 1
@@ -86,7 +87,7 @@ class ManifestTopic(ManifestPart):
     """One topic of the load."""
 
     name: str = Field(pattern=TOPIC_NAME, description="its name")
-    partitions: int = Field(ge=1, description="how many it has, numbered from 0")
+    partitions: int = Field(ge=1, le=MOST_PARTITIONS, description="how many it has, numbered from 0")
     replication: int = Field(ge=1, description="replicas of each partition")
     config: KafkaSettings = Field(
         default_factory=dict,
@@ -197,7 +198,10 @@ class Manifest(ManifestPart):
         default=None, description="seconds until each step of the cluster's start had ended, as `ready_s`"
     )
     load_ended_ns: int | None = Field(
-        default=None, description="when the producers had stopped, on the history's clock"
+        default=None,
+        ge=0,
+        lt=END_OF_TIME,
+        description="when the producers had stopped, on the history's clock",
     )
     run: str | None = Field(
         default=None,
@@ -213,7 +217,10 @@ class Manifest(ManifestPart):
         default=None, description="by path below history/: each file when it was sealed, `rows`, `sha256`"
     )
     sealed_ns: int | None = Field(
-        default=None, description="when the last of `files` was written, on the history's clock"
+        default=None,
+        ge=0,
+        lt=END_OF_TIME,
+        description="when the last of `files` was written, on the history's clock",
     )
     cluster_served: int | None = Field(
         default=None, ge=0, description="runs that the cluster had served before, in the same suite"
@@ -247,10 +254,10 @@ class Manifest(ManifestPart):
 def read_manifest(run: RunDir) -> Manifest:
     """The manifest of a run; HistoryError if it is damaged, incomplete or of another schema."""
     file = run.manifest
+    text = read_whole(file)
     try:
-        text = file.read_text()
         found = json.loads(text)
-    except (OSError, ValueError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise HistoryError(f"{file}: not a readable manifest: {error}") from None
     if not isinstance(found, dict):
         raise HistoryError(f"{file}: not a manifest: found {type(found).__name__}")

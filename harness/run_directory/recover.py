@@ -4,6 +4,7 @@ Without proofs nothing is decided, so no empty table can hide a loss. A run whos
 nothing added: there, a file that is missing is damage.
 """
 
+import errno
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,14 +12,17 @@ from typing import Any
 
 from checkers.contract.realised.settings import Acks
 from checkers.history.tables import OPTIONAL, PARTITIONED, TABLES, unit_path, write_table
-from harness.errors import HistoryError, RunDirectoryError
-from harness.run_directory.layout import RunDir
+from harness.errors import HighwaterError, HistoryError, RunDirectoryError
+from harness.run_directory.agreement import check_topics, read_scenario
+from harness.run_directory.layout import OF_THE_MACHINE, RunDir, why_unusable
 from harness.run_directory.links import refuse_links
 from harness.run_directory.manifest import Manifest, ManifestProducer, read_manifest
 from harness.run_directory.manifest_writer import ManifestWriter
 from workloads.errors import JournalUnreadable
 from workloads.record.seal import Sealed, remove_sealed, seal_load, seal_observed
 
+NOT_OURS = (errno.EACCES, errno.EPERM, errno.EROFS)
+"""Why nothing can be written where somebody else could."""
 STILL_S = 120.0
 """A run on another machine whose files were not written for so long goes on no more."""
 
@@ -46,6 +50,7 @@ def _completed(run: RunDir, manifest: Manifest, audit: Callable[[str], None]) ->
     if not run.history.is_dir():
         reason = manifest.problem or "its harness was killed"
         raise HistoryError(f"{run.path}: the run ended in phase {manifest.phase!r} before any load: {reason}")
+    check_topics(run, manifest, read_scenario(run, manifest))  # else it may say that there are any number
     _fill(run, manifest)
     audit(manifest.run or "")
     return _noted(run, manifest)
@@ -53,12 +58,24 @@ def _completed(run: RunDir, manifest: Manifest, audit: Callable[[str], None]) ->
 
 @contextmanager
 def _naming_what_is_in_the_way(run: RunDir) -> Iterator[None]:
-    """A file where a folder should be, or a folder where a file should be, is damage like any other."""
+    """A file where a folder should be, or a folder where a file should be, is damage like any other.
+
+    Where the user may not write, a copy can be judged.
+    """
     try:
         yield
     except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
         place = error.filename2 or error.filename or run.path
         raise HistoryError(f"{place}: in the way of what is to be written: {error.strerror}") from None
+    except OSError as error:
+        if error.errno in OF_THE_MACHINE:
+            raise HighwaterError(f"{run.path}: cannot be sealed: {why_unusable(error)}") from None
+        if error.errno not in NOT_OURS:
+            raise
+        raise HistoryError(
+            f"{run.path}: cannot be written, and its harness was killed before it had sealed it: "
+            "permission denied; copy the run to a place of yours, and check the copy"
+        ) from None
 
 
 def _refuse_running(run: RunDir, manifest: Manifest) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 SHORTEST_RETENTION_S = 86_400.0
 """A day: longer than runs are."""
 _UNLIMITED = -1
-_NUMBER = re.compile(r"-?[0-9]+")
+_NUMBER = re.compile(r"-?[0-9]{1,19}")
 
 _TIMES_S: Mapping[str, float] = {
     "retention.ms": 0.001,

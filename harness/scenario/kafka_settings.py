@@ -38,7 +38,7 @@ FORMS = {
     **LOSS_SETTINGS,
     **{of_broker: LOSS_SETTINGS[name] for name, of_broker in OF_BROKERS.items() if name in LOSS_SETTINGS},
 }
-PATTERNS = {NUMBER: re.compile(r"-?[0-9]+"), BOOLEAN: re.compile(r"true|false", re.IGNORECASE)}
+PATTERNS = {NUMBER: re.compile(r"-?[0-9]{1,19}"), BOOLEAN: re.compile(r"true|false", re.IGNORECASE)}
 
 
 def malformed(config: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 import checkers
 from checkers.promises.search import SearchResult
-from harness.run_directory.layout import write_whole
+from harness.run_directory.layout import making, write_whole
 
 FILE = "matrix-searches.json"
 RESULT: TypeAdapter[SearchResult] = TypeAdapter(SearchResult)
@@ -41,8 +41,9 @@ class KeptSearches:
             "source": self._source,
             "searches": {key: RESULT.dump_python(its, mode="json") for key, its in self._results.items()},
         }
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(self._file, json.dumps(document, indent=2) + "\n")
+        with making(self._file):
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(self._file, json.dumps(document, indent=2) + "\n")
 
     def forget(self) -> None:
         """They are kept elsewhere now."""

@@ -230,6 +230,75 @@ def test_proofs_that_contradict_the_files_are_named(run, partitions, what):
     assert refused(run) == f"proofs.parquet: {what}"
 
 
+def small(run, name, *rows) -> None:
+    """Write a table of one file: rows with some values; the others are -1, empty or false."""
+    default = {
+        field.name: {"string": "", "bool": False}.get(
+            str(field.type), [] if pa.types.is_list(field.type) else -1
+        )
+        for field in TABLES[name]
+    }
+    rows = pa.Table.from_pylist([default | row for row in rows], schema=TABLES[name])
+    write_table(unit_path(run, name), name, rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "what"),
+    [
+        ("faults", {"down": [1], "down_ns": [5]}, "row 1 has 1 values of down, and 0 of up_ns"),
+        ("faults", {"down_ns": [5], "up_ns": [6]}, "row 1 has 0 values of down, and 1 of down_ns"),
+        ("replicas", {"epochs": [0]}, "row 1 has 1 values of epochs, and 0 of epoch_starts"),
+        ("faults", {"edges": ["2->1", "9" * 5000]}, f"edges has '{'9' * 40}', expected one as '2->1'"),
+        ("faults", {"edges": ["\u0661->1"]}, "edges has '\u0661->1', expected one as '2->1'"),
+        (
+            "faults",
+            {"down": [1], "down_ns": [-(1 << 63)], "up_ns": [1]},
+            f"down_ns is {-(1 << 63)} in some row",
+        ),
+        ("metadata", {"log_offset": -2}, "log_offset is -2 in some row"),
+        ("metadata", {"log_offset": -(1 << 63)}, f"log_offset is {-(1 << 63)} in some row"),
+        ("clocks", {"error_ns": -(1 << 63)}, f"error_ns is {-(1 << 63)} in some row"),
+        ("clocks", {"error_ns": 1 << 62}, f"error_ns is {1 << 62} in some row"),
+        ("brokers", {"at_ms": (1 << 63) - 1}, f"at_ms is {(1 << 63) - 1} in some row"),
+        ("configs", {"kind": "feature", "name": "x"}, "a feature has '', expected a whole number"),
+        (
+            "configs",
+            {"kind": "topic", "key": "min.insync.replicas", "value": "9" * 5000},
+            f"min.insync.replicas has '{'9' * 40}', expected a whole number",
+        ),
+    ],
+)
+def test_values_that_no_run_writes_are_named(run, name, row, what):
+    """What would end the judgement, or be believed without a word."""
+    small(run, name, {}, row) if name != "configs" else small(run, name, row)
+    assert refused(run) == f"{name}.parquet: {what}"
+
+
+def test_what_a_run_writes_is_taken(run):
+    """A setting that was removed has no value, and a client may be the end of an edge."""
+    removed = {"kind": "topic", "key": "min.insync.replicas", "removed": True}
+    small(
+        run,
+        "configs",
+        removed,
+        {"kind": "feature", "value": "1"},
+        {"kind": "topic", "key": "a", "value": "x"},
+    )
+    small(run, "faults", {"edges": ["client->1", "2->103"], "down": [1], "down_ns": [-1], "up_ns": [-1]})
+    assert load_context(run).faults[0].edges == ("client->1", "2->103")
+
+
+def test_what_the_user_may_not_read_is_not_called_damaged(run, monkeypatch):
+    def forbidden(path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("checkers.history.load.open_parquet", forbidden)
+    assert refused(run) == "proofs.parquet: cannot be read: permission denied"
+    monkeypatch.undo()
+    monkeypatch.setattr("os.access", lambda path, mode: Path(path).name != "sends")
+    assert refused(run) == "sends: cannot be read: permission denied"
+
+
 def test_the_small_tables_load_without_opening_a_bulk_file(run):
     """A damaged bulk file is the business of who reads it."""
     unit_path(run, "reads", "orders", 0).write_bytes(b"PAR1")

@@ -163,6 +163,19 @@ def test_a_key_that_is_missing_is_named(tmp_path: Path, key: str) -> None:
         ({"require": ["uptime > 1s"]}, "require[0]: unknown metric 'uptime'; allowed: unavailable.max, "),
         ({"timings": {"cluster_s": float("nan")}}, "timings.cluster_s: input should be a finite number"),
         ({"timings": {"judge_s": 1.0}}, "timings.judge_s: unknown key 'judge_s'; "),
+        (
+            {"load_ended_ns": 10**400},
+            "load_ended_ns: input should be less than 9223372036854775808, found 1000",
+        ),
+        ({"sealed_ns": -5}, "sealed_ns: input should be greater than or equal to 0, found -5"),
+        (
+            {"topics": [MANIFEST["topics"][0] | {"partitions": 1001}]},
+            "topics[0].partitions: input should be less than or equal to 1000, found 1001",
+        ),
+        (
+            {"topics": [MANIFEST["topics"][0] | {"config": {"min.insync.replicas": "9" * 5000}}]},
+            "topics[0].config: min.insync.replicas: expected a whole number, found '999",
+        ),
         ({"load_ended_ns": "late"}, "load_ended_ns: input should be a valid integer, found 'late'"),
         (
             {"seed": "7", "state": "?", "phase": "?"},
@@ -196,7 +209,7 @@ def test_a_damaged_manifest_is_named_with_what_is_wrong(tmp_path: Path, text: st
 
 
 def test_a_manifest_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(HistoryError, match=r"manifest\.json: not a readable manifest: .*No such file"):
+    with pytest.raises(HistoryError, match=r"manifest\.json: cannot be read: No such file"):
         read_manifest(RunDir(path=tmp_path))
 
 

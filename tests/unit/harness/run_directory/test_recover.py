@@ -3,6 +3,7 @@
 What is damaged, or of another run, is named instead, and left as it is.
 """
 
+import errno
 import json
 import os
 import shutil
@@ -18,7 +19,7 @@ from checkers.history.load import collected_tables, run_of
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import OPTIONAL, PARTITIONED, TABLES, unit_path
 from checkers.verdict.algebra import Verdict
-from harness.errors import HistoryError, RunDirectoryError
+from harness.errors import HighwaterError, HistoryError, RunDirectoryError
 from harness.report.judge import judge
 from harness.run_directory import recover
 from harness.run_directory.layout import RunDir
@@ -168,6 +169,49 @@ def test_a_torn_end_of_a_journal_is_what_a_killed_run_leaves(tmp_path: Path) -> 
     os.truncate(path, path.stat().st_size - 7)
     report = judge(run, reference)
     assert (report.exposure["acked"], report.exposure["indeterminate"]) == (20, 20)
+
+
+def test_partitions_that_the_scenario_does_not_have_get_no_files(tmp_path: Path) -> None:
+    """A manifest from elsewhere may say that there are any number, and each would have three files."""
+    run = killed(tmp_path)
+    (topic,) = MANIFEST["topics"]
+    change_manifest(run, topics=[topic | {"partitions": 1000}])
+    report = judge(run, reference)
+    assert report.verdict is Verdict.UNKNOWN
+    assert report.outcome == (
+        f"{run.manifest}: topics: ['orders: 1000 partitions, 3 replicas'], and scenario.yaml has "
+        "['orders: 1 partitions, 3 replicas']"
+    )
+    assert len(list(run.history.rglob("*.parquet"))) < 10
+    change_manifest(run, topics=[topic | {"partitions": 10**12}])
+    assert judge(run, reference).outcome.startswith(f"{run.manifest}: topics[0].partitions: ")
+
+
+def test_who_may_not_write_is_told_to_check_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = killed(tmp_path)
+
+    def forbidden(path: Path) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(recover, "remove_sealed", forbidden)
+    report = judge(run, reference)
+    assert report.verdict is Verdict.UNKNOWN
+    assert report.outcome == (
+        f"{run.path}: cannot be written, and its harness was killed before it had sealed it: permission "
+        "denied; copy the run to a place of yours, and check the copy"
+    )
+
+
+def test_a_disk_that_is_full_while_a_run_is_sealed_says_nothing_of_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(recover, "remove_sealed", full)
+    with pytest.raises(HighwaterError, match="cannot be sealed: No space left on device") as failed:
+        judge(killed(tmp_path), reference)
+    assert failed.value.exit_code == 4
 
 
 def test_the_journals_of_another_run_are_named(tmp_path: Path) -> None:
