@@ -17,12 +17,14 @@ from harness.campaign.suites.record import (
     SuiteRecord,
     read_record,
     refuse_alive,
+    refuse_links,
+    shard_of,
     write_record,
 )
-from harness.errors import HistoryError
+from harness.errors import HistoryError, UsageError
 from harness.report.report import Report, crashed
 from harness.run.run import reason_of
-from harness.run_directory.layout import RunDir
+from harness.run_directory.layout import RunDir, numbered
 from harness.run_directory.manifest import RunOwner, read_manifest
 from harness.scenario.resolve import draw_seed
 from harness.terminal.summary import report_text
@@ -52,8 +54,9 @@ def create(
     """Make `out`/<utc>_suite-<name>_<seed>/, numbered if that is taken, and write its first suite.json.
 
     Without a `seed`, the plan's; else one is drawn. `sources` are the scenarios of a plan that was made, not
-    read. UsageError for a scenario that is not there.
+    read. UsageError for a scenario that is not there, a part without a run, and where nothing can be made.
     """
+    refuse_idle(plan, shard)
     chosen = next((each for each in (seed, plan.seed) if each is not None), None)
     chosen = draw_seed() if chosen is None else chosen
     texts = sources if sources is not None else [_source(entry) for entry in plan.scenarios]
@@ -68,18 +71,28 @@ def create(
         sources=tuple(texts),
     )
     part = "" if shard.of == 1 else f"_{shard.number}-of-{shard.of}"
-    path = _made(out, f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}_suite-{plan.name}_{chosen}{part}")
+    path = numbered(out, f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}_suite-{plan.name}_{chosen}{part}")
     write_record(path, record)
     return Suite(path=path, record=record)
 
 
+def refuse_idle(plan: SuitePlan, shard: Shard) -> None:
+    """UsageError for a part of a draw in which there is no run."""
+    if not shard.has_run(plan.scenarios):
+        runs = sum(entry.at_most or 0 for entry in plan.scenarios)
+        raise UsageError(f"shard {shard} has no run of this suite, which has {runs} in all")
+
+
 def reopen(path: Path, *, budget_s: float | None = None) -> Suite:
-    """The suite of a process that has ended, as one of this process. RunDirectoryError, HistoryError.
+    """The suite of a process that has ended, as one of this process. RunDirectoryError, HistoryError,
+    UsageError.
 
     `budget_s` replaces its budget; what it has spent stays spent.
     """
     record = read_record(path)
     refuse_alive(path, record)
+    refuse_links(path, record)
+    refuse_idle(record.plan, shard_of(record))
     ours = record.model_copy(
         update={
             "owner": _owner(record.name),
@@ -146,17 +159,6 @@ def judged(row: RunRow, report: Report) -> RunRow:
 def _source(entry: Entry) -> Source:
     text, filename = scenario_source(entry)
     return Source(filename=filename, text=text)
-
-
-def _made(out: Path, base: str) -> Path:
-    for attempt in range(1, 1000):
-        path = out / (base if attempt == 1 else f"{base}-{attempt}")
-        try:
-            path.mkdir(parents=True)
-        except FileExistsError:
-            continue
-        return path
-    raise HistoryError(f"{out / base}: a thousand suites have this name")
 
 
 def _owner(name: str) -> RunOwner:

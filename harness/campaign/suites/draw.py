@@ -7,6 +7,7 @@ Within a round, the runs that can share a cluster come together, and a round goe
 which the round before has ended.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,10 @@ from itertools import count, groupby
 from random import Random
 from typing import Protocol
 
+MOST_SHARDS = 1000
+MOST_SHOWN = 40
+"""Characters of what is no shard."""
+_SHARD = re.compile(r"([0-9]{1,4})/([0-9]{1,4})")
 SEED_BYTES = 4
 """A seed is short enough to be typed."""
 
@@ -67,10 +72,19 @@ class Shard:
     @classmethod
     def parse(cls, text: str) -> "Shard":
         """Read "2/3"; ValueError for anything else."""
-        number, slash, of = text.partition("/")
-        if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
-            raise ValueError(f"{text!r} is not a shard: write 1/3, 2/3 or 3/3 on three machines")
-        return cls(number=int(number), of=int(of))
+        found = _SHARD.fullmatch(text)
+        number, of = (int(found[1]), int(found[2])) if found else (0, 0)
+        if not 1 <= number <= of <= MOST_SHARDS:
+            raise ValueError(
+                f"{text[:MOST_SHOWN]!r} is not a shard: write 1/3, 2/3 or 3/3 on three machines; "
+                f"allowed: at most {MOST_SHARDS} machines"
+            )
+        return cls(number=number, of=of)
+
+    def has_run(self, shares: Sequence[Share]) -> bool:
+        """Whether there is a run for this part in a whole draw."""
+        most = [share.at_most for share in shares]
+        return any(each is None for each in most) or self.number <= sum(each or 0 for each in most)
 
 
 def draw(shares: Sequence[Share], seed: int) -> Iterator[Drawn]:

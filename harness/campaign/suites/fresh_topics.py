@@ -5,11 +5,28 @@ then belongs to one run, by its name.
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from harness.scenario.model import Scenario
 from harness.scenario.resolve import Resolved, resolve_made
+
+MOST_LETTERS = 200
+"""Of a topic's name."""
+MOST_RUNS = 99_999
+"""Numbers of runs for which a name has room."""
+SHOWN = 20
+"""Letters of a name that is too long."""
+
+
+def names_too_long(scenario: Scenario) -> Iterator[str]:
+    """The topics that would have no room for a run's number in their names, each in a sentence."""
+    most = MOST_LETTERS - len(f"-r{MOST_RUNS}")
+    for topic in scenario.topics:
+        if len(topic.name) > most:
+            text = f"its topic {topic.name[:SHOWN]}… has {len(topic.name)} letters"
+            yield f"{text}, and each run of a suite adds its number; allowed: at most {most}"
 
 
 def with_topics_of(resolved: Resolved, run: str) -> Resolved:

@@ -1,12 +1,14 @@
 """Reading what a suite keeps of itself as JSON: suite.json, and what is beside it, by their schemas."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from harness.errors import HistoryError, RunDirectoryError
+from harness.run_directory.layout import read_whole
 from harness.run_directory.manifest import ManifestPart
 
 MOST_SHOWN = 200
@@ -21,10 +23,10 @@ def read_json_record(file: Path, kind: type[Record], schema_version: int, what: 
     RunDirectoryError if there is no such file; HistoryError with the key if it is damaged, or of another
     schema.
     """
-    if not file.is_file():
+    if not os.path.lexists(file):
         raise RunDirectoryError(f"{file.parent}: not the directory of {what}: it has no {file.name}")
+    text = read_whole(file)
     try:
-        text = file.read_text()
         found: Any = json.loads(text)
         its = found.get("schema_version") if isinstance(found, dict) else None
         if its != schema_version:
@@ -33,6 +35,7 @@ def read_json_record(file: Path, kind: type[Record], schema_version: int, what: 
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        raise HistoryError(f"{file}: {where}: {first['msg'][:MOST_SHOWN]}") from None
-    except (OSError, ValueError) as error:
+        wrong = first["msg"].removeprefix("Value error, ")[:MOST_SHOWN]
+        raise HistoryError(f"{file}: {where}: {wrong}" if where else f"{file}: {wrong}") from None
+    except (ValueError, RecursionError) as error:
         raise HistoryError(f"{file}: not readable as {what}: {error}") from None

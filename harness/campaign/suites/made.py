@@ -9,8 +9,10 @@ from pathlib import Path
 
 from harness.campaign.suites.directory import Suite, create
 from harness.campaign.suites.draw import Shard
+from harness.campaign.suites.fresh_topics import names_too_long
 from harness.campaign.suites.plan import Entry, SuitePlan
 from harness.campaign.suites.record import RunRow, Source, SuiteRecord
+from harness.errors import ScenarioError
 from harness.run_directory.layout import write_whole
 from harness.scenario.model import Scenario
 from harness.scenario.resolve import resolve, scenario_text
@@ -35,7 +37,9 @@ def suite_of(
     texts = [scenario_text(scenario) for scenario in scenarios]
     names = [f"{scenario.name}.yaml" for scenario in scenarios]
     for text, filename in zip(texts, names, strict=True):
-        resolve(text, filename, sets=sets, seed=0)
+        resolved = resolve(text, filename, sets=sets, seed=0)
+        if found := [f"{filename}: {each}" for each in names_too_long(resolved.scenario)]:
+            raise ScenarioError(found)
     entries = [
         Entry(scenario=f"{SCENARIOS}/{filename}", set=list(sets), at_least=1, at_most=1) for filename in names
     ]

@@ -7,9 +7,9 @@ that was killed says which run was under way; `--resume` goes on from there. doc
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, model_validator
 
 from checkers.verdict.algebra import Verdict, worst
 from checkers.verdict.decide import Expectation
@@ -17,7 +17,7 @@ from compose.docker.labels import Owner
 from harness.campaign.suites.draw import Shard
 from harness.campaign.suites.json_record import read_json_record
 from harness.campaign.suites.plan import SuitePlan
-from harness.errors import RunDirectoryError
+from harness.errors import HistoryError, RunDirectoryError
 from harness.run_directory.layout import write_whole
 from harness.run_directory.manifest import ManifestPart, RunOwner
 
@@ -27,6 +27,10 @@ FILE = "suite.json"
 RowState = Literal["running", "judged", "interrupted"]
 SuiteState = Literal["running", "complete", "interrupted"]
 VerdictName = Literal["PASS", "FAIL", "UNKNOWN", "ERROR"]
+
+
+def _as_shard(text: str) -> str:
+    return str(Shard.parse(text))
 
 
 class Source(ManifestPart):
@@ -94,7 +98,7 @@ class RunRow(ManifestPart):
     scenario: str = Field(description="the scenario's name")
     seed: int = Field(ge=0, description="the seed of the run")
     required: bool = Field(description="whether the plan demands it (`at_least`)")
-    directory: str = Field(pattern=r"^\d+_[^/]+$", description="its run directory, in the suite's")
+    directory: str = Field(pattern=r"^[0-9]+_[^/\x00]+$", description="its run directory, in the suite's")
     state: RowState = Field(description="`running`, `judged` or `interrupted`")
     verdict: VerdictName | None = Field(default=None, description="if it was judged")
     outcome: str = Field(default="", description="in one sentence; of an interrupted run, what became of it")
@@ -133,7 +137,7 @@ class SuiteRecord(ManifestPart):
     tool_version: str
     name: str
     seed: int = Field(ge=0)
-    shard: str
+    shard: Annotated[str, AfterValidator(_as_shard)]
     budget_s: float = Field(gt=0)
     owner: RunOwner
     state: SuiteState = "running"
@@ -143,6 +147,17 @@ class SuiteRecord(ManifestPart):
     runs: tuple[RunRow, ...] = ()
     missing: tuple[str, ...] = Field(default=(), description="required runs that were not made")
     seconds: SuiteSeconds = SuiteSeconds()
+
+    @model_validator(mode="after")
+    def _fits_its_plan(self) -> Self:
+        """Scenarios are named by their places in the plan."""
+        entries, sources = len(self.plan.scenarios), len(self.sources)
+        if entries != sources:
+            raise ValueError(f"sources: {sources}, and plan.scenarios has {entries}")
+        for number, row in enumerate(self.runs):
+            if row.entry >= entries:
+                raise ValueError(f"runs.{number}.entry: {row.entry}, and plan.scenarios has {entries}")
+        return self
 
     def judged(self) -> Mapping[int, RunRow]:
         """The runs that are done, by their number in the draw."""
@@ -177,6 +192,13 @@ def refuse_alive(directory: Path, record: SuiteRecord) -> None:
         raise RunDirectoryError(
             f"{directory}: the suite still goes on, in process {record.owner.pid} of {record.owner.host}"
         )
+
+
+def refuse_links(directory: Path, record: SuiteRecord) -> None:
+    """HistoryError for a run directory that is a link: what is judged there is written to elsewhere."""
+    for row in record.runs:
+        if (place := directory / row.directory).is_symlink():
+            raise HistoryError(f"{place}: is a link, and a run of a suite has a directory of its own")
 
 
 def shard_of(record: SuiteRecord) -> Shard:

@@ -22,6 +22,7 @@ from harness.campaign.upgrade.phases import Phase, left_out, phases_of, rolled
 from harness.campaign.upgrade.record import PhaseRow, UpgradeRecord, read_upgrade, write_upgrade
 from harness.errors import UsageError
 from harness.scenario.resolve import resolve, scenario_text
+from harness.scenario.text.positions import place_of
 
 
 def planned(
@@ -57,16 +58,19 @@ def planned(
 
 def _of_cluster(pair: Pair, phase: Phase, sets: Sequence[str]) -> Phase:
     """The phase on the cluster that the assignments make. UsageError if one of them changes what only the two
-    releases decide, by whatever key.
+    releases decide, by whatever key, or gives all phases one name.
     """
-    name = f"{phase.scenario.name}.yaml"
+    name = phase.scenario.name
     asked, given = (
-        resolve(scenario_text(phase.scenario), name, sets=each, seed=0).topology for each in ((), sets)
+        resolve(scenario_text(phase.scenario), f"{name}.yaml", sets=each, seed=0) for each in ((), sets)
     )
-    if (given.kafka, given.every_release) != (asked.kafka, asked.every_release):
-        assigned = " ".join(f"--set {text}" for text in sets)
+    assigned = " ".join(place_of(text) for text in sets)
+    before, after = asked.topology, given.topology
+    if (after.kafka, after.every_release) != (before.kafka, before.every_release):
         raise UsageError(f"upgrade: {assigned}: the releases are {pair.older} and {pair.newer}")
-    return rolled(phase, len(given.nodes))
+    if given.scenario.name != name:
+        raise UsageError(f"upgrade: {assigned}: each phase has a name of its own, as {name}")
+    return rolled(phase, len(after.nodes))
 
 
 def concluded(directory: Path, suite: SuiteRecord) -> UpgradeRecord:

@@ -135,11 +135,16 @@ def override(document: Document, assignments: Sequence[str]) -> None:
     """
     for assignment in assignments:
         name, sign, text = assignment.partition("=")
-        place = f"--set {without_secret(assignment)}"
+        place = place_of(assignment)
         if not sign or not name:
             raise ScenarioError([f"{place}: expected key=value, for example --set workload.acks=1"])
         path = _resolve_path(document.data, name.split("."), place)
         _assign(document, path, _value_of(text, place), place)
+
+
+def place_of(assignment: str) -> str:
+    """The place of what an assignment has put there."""
+    return f"--set {without_secret(assignment)}"
 
 
 def _value_of(text: str, place: str) -> Any:  # noqa: ANN401 - YAML holds any value

@@ -28,8 +28,9 @@ def row(
     )
 
 
-def record(*rows, missing=(), entries=ENTRIES, **more) -> SuiteRecord:
-    """The record of a suite, of one scenario if no entries are given."""
+def record(*rows, missing=(), entries=(), **more) -> SuiteRecord:
+    """The record of a suite; without entries, of one scenario as often as the rows need."""
+    entries = entries or ENTRIES * (1 + max((each.entry for each in rows), default=0))
     return SuiteRecord(
         tool_version="0",
         name="small",
@@ -38,7 +39,7 @@ def record(*rows, missing=(), entries=ENTRIES, **more) -> SuiteRecord:
         budget_s=600.0,
         owner=NOBODY,
         plan=SuitePlan(name="small", scenarios=list(entries)),
-        sources=(Source(filename="demo.yaml", text=""),),
+        sources=tuple(Source(filename=f"{entry.scenario}.yaml", text="") for entry in entries),
         runs=rows,
         missing=missing,
         **more,

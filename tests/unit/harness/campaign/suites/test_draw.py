@@ -81,8 +81,18 @@ def test_grouping_waits_for_no_more_than_one_round_of_an_endless_draw() -> None:
     assert len(list(takewhile(lambda one: one.round < 4, ordered))) == 6
 
 
-@pytest.mark.parametrize("text", ["0/2", "3/2", "1", "a/b", "1/0", "-1/2"])
+@pytest.mark.parametrize(
+    "text", ["0/2", "3/2", "1", "a/b", "1/0", "-1/2", "", "1/1001", "\u0661/2", "1/" + "9" * 5000]
+)
 def test_a_shard_that_cannot_be_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a shard"):
         Shard.parse(text)
     assert str(Shard.parse("2/3")) == "2/3"
+    assert str(Shard.parse("1000/1000")) == "1000/1000"
+
+
+def test_a_draw_that_ends_has_no_run_for_the_last_of_many_machines() -> None:
+    twice, endless = [entry(at_most=1), entry(at_most=1)], [entry(at_most=1), entry()]
+    assert Shard(number=2, of=3).has_run(twice)
+    assert not Shard(number=3, of=3).has_run(twice)
+    assert Shard(number=1000, of=1000).has_run(endless)

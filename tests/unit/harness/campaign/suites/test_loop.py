@@ -16,8 +16,8 @@ from harness.campaign.suites.directory import Suite, create, reopen
 from harness.campaign.suites.draw import Shard
 from harness.campaign.suites.loop import AHEAD_S, run_suite
 from harness.campaign.suites.plan import read_plan
-from harness.campaign.suites.record import SuiteRecord, read_record
-from harness.errors import RunDirectoryError
+from harness.campaign.suites.record import SuiteRecord, read_record, write_record
+from harness.errors import HistoryError, RunDirectoryError, UsageError
 from harness.run_directory.layout import RunDir
 from harness.run_directory.manifest import read_manifest
 from harness.scenario.resolve import Resolved
@@ -418,6 +418,34 @@ def _left_by_a_process_killed_in(its: Suite, step: str) -> SuiteRecord:
 def test_a_suite_of_a_living_process_is_not_resumed(tmp_path: Path) -> None:
     with pytest.raises(RunDirectoryError, match="the suite still goes on"):
         reopen(suite(tmp_path, "[{scenario: a.yaml}]").path)
+
+
+def test_a_run_of_a_suite_that_is_a_link_is_not_judged_and_what_it_leads_to_stays(tmp_path: Path) -> None:
+    """Its verdict would be written over that of the place that the link leads to."""
+    its = suite(tmp_path, "[{scenario: a.yaml, at_most: 1}]")
+    (row,) = run(its, SuiteSteps()).runs
+    elsewhere = tmp_path / "elsewhere"
+    (its.path / row.directory).rename(elsewhere)
+    (its.path / row.directory).symlink_to(elsewhere)
+    (elsewhere / "verdict.json").write_text("MINE")
+    left = read_record(its.path)
+    write_record(its.path, left.model_copy(update={"runs": (row.model_copy(update={"state": "running"}),)}))
+    before = (its.path / "suite.json").read_bytes()
+    with pytest.raises(HistoryError, match=f"{row.directory}: is a link"):
+        reopen(its.path)
+    assert (elsewhere / "verdict.json").read_text() == "MINE"
+    assert (its.path / "suite.json").read_bytes() == before
+
+
+def test_a_shard_without_a_run_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="shard 2/2 has no run of this suite, which has 1 in all"):
+        suite(tmp_path, "[{scenario: a.yaml, at_most: 1}]", shard="2/2")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_of_many_machines_each_makes_its_one_run_of_an_endless_suite(tmp_path: Path) -> None:
+    its = suite(tmp_path, "[{scenario: a.yaml}]", shard="1000/1000", budget_s=0.001)
+    assert [row.index for row in run(its, SuiteSteps()).runs] == [999]
 
 
 def test_shards_make_each_run_once(tmp_path: Path) -> None:

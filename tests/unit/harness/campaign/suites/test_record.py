@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fakes.run.suites import record, row
@@ -51,6 +52,7 @@ def test_a_run_that_was_interrupted_and_made_again_counts_once() -> None:
         ('{"schema_version": 2}', "unknown schema_version 2"),
         ("[]", "unknown schema_version None"),
         ('{"schema_version": 1}', "tool_version: Field required"),
+        ("[" * 100_000, "suite.json: not readable as a suite"),
     ],
 )
 def test_a_damaged_record_is_one_error_with_its_key(tmp_path: Path, text: str, complaint: str) -> None:
@@ -59,7 +61,28 @@ def test_a_damaged_record_is_one_error_with_its_key(tmp_path: Path, text: str, c
         read_record(tmp_path)
 
 
-@pytest.mark.parametrize("directory", ["/elsewhere", "../0000_demo_7", "0000_demo_7/..", "..", ""])
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"shard": "9/3"}, "suite.json: shard: '9/3' is not a shard"),
+        ({"shard": "x"}, "suite.json: shard: 'x' is not a shard"),
+        ({"shard": "1/100000000000"}, "suite.json: shard: '1/100000000000' is not a shard"),
+        ({"sources": ()}, "suite.json: sources: 0, and plan.scenarios has 1"),
+        ({"runs": (row(0, "PASS", entry=99),)}, r"suite.json: runs\.0\.entry: 99, and plan.scenarios has 1"),
+    ],
+)
+def test_a_record_whose_parts_do_not_fit_is_refused_with_the_key(
+    tmp_path: Path, changes: dict[str, Any], complaint: str
+) -> None:
+    its = record(row(0, "PASS")).model_copy(update=changes)
+    (tmp_path / "suite.json").write_text(its.model_dump_json())
+    with pytest.raises(HistoryError, match=complaint):
+        read_record(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "directory", ["0000_a\0b", "/elsewhere", "../0000_demo_7", "0000_demo_7/..", "..", ""]
+)
 def test_a_run_that_lies_elsewhere_is_refused(tmp_path: Path, directory: str) -> None:
     """Who goes on with a suite from elsewhere writes verdicts into the directories of its runs."""
     its = record(row(0, "PASS").model_copy(update={"directory": directory}))

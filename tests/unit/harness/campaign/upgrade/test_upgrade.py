@@ -151,6 +151,14 @@ def test_nor_are_the_releases_set_by_another_key(tmp_path: Path, text: str) -> N
         made_suite(tmp_path, "up", sets=[text])
 
 
+def test_phases_do_not_get_one_name(tmp_path: Path) -> None:
+    with pytest.raises(
+        UsageError, match=r"upgrade: --set name=x: each phase has a name of its own, as upgrade-"
+    ):
+        made_suite(tmp_path, sets=["name=x"])
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_record_says_what_each_run_has_shown(tmp_path: Path) -> None:
     record, suite = upgraded(tmp_path)
     up, down, refused = (row.observed for row in record.phases)
