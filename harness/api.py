@@ -143,15 +143,21 @@ def check(
     RunDirectoryError where there is no run, or one that still goes on; HighwaterError if Spark fails.
     """
     from harness.report.judge import judge
+    from harness.report.unforeseen import unusable
     from harness.run_directory.layout import open_run
 
     run = open_run(Path(run_dir))
-    if verify is not None:
-        return judge(run, verify)
-    from harness.run.live.verifier import spark_verifier
+    try:
+        if verify is not None:
+            return judge(run, verify)
+        from harness.run.live.verifier import spark_verifier
 
-    with spark_verifier(spark_master) as spark:
-        return judge(run, spark, spark.audit)
+        with spark_verifier(spark_master) as spark:
+            return judge(run, spark, spark.audit)
+    except Exception as error:
+        if report := unusable(run, error):
+            return report
+        raise
 
 
 @contextmanager
@@ -246,8 +252,6 @@ def suite(
         raise UsageError("suite: give a --budget, as in --budget 60m")
     if part.of > 1 and seed is None and plan.seed is None:
         raise UsageError("shard: all parts of a draw need the same seed; give it with --seed")
-    for entry in plan.scenarios:
-        resolved(entry.scenario, seed=0, sets=entry.set)
     made = create(plan, budget_s=budget_s or LONGEST_S, seed=seed, shard=part, out=Path(out))
     return _run_suite(made, spark_master, progress or sys.stderr, argv)
 
@@ -287,7 +291,7 @@ def of_topic(
 ) -> "Acceptance":
     """The configuration of a topic on a running cluster, which is only read, with its promise.
 
-    `client` are librdkafka's settings, to reach it. Raises TopicUnreadable, ScenarioError.
+    `client` are librdkafka's settings, to reach it. Raises UsageError, TopicUnreadable, ScenarioError.
     """
     from harness.campaign.accept.acceptance import promised
     from harness.campaign.accept.configuration.configuration_file import parse_configuration
@@ -295,8 +299,12 @@ def of_topic(
     from harness.campaign.accept.live.live_features import features_of
     from harness.campaign.accept.live.live_topic import configuration_text, reading, replicas_in_one_rack
     from workloads.clients.live_topic import read_topic
+    from workloads.errors import ClientRefused
 
-    live = read_topic(topic, bootstrap, client or {})
+    try:
+        live = read_topic(topic, bootstrap, client or {})
+    except ClientRefused as error:
+        raise UsageError(f"accept: {error}") from None
     features = features_of(live, client or {})
     asked = parse_configuration(configuration_text(live, features), f"topic {topic}", sets)
     configuration = configuration_of(asked, replicas_in_one_rack=replicas_in_one_rack(live))
@@ -342,6 +350,7 @@ def accept(
     its = configuration if isinstance(configuration, Acceptance) else configured(configuration, sets=sets)
     if why := no_run(its):
         raise UsageError(f"accept: no run can show anything: {why}")
+    _make(Path(out))
     if limit_s := _search_limit_s(search_s, stream):
         its = searched(its, time_limit_s=limit_s, on_result=partial(_printed(stream), its.setup))
     made = planned(its, out=Path(out), seed=seed, budget_s=budget_s or LONGEST_S)
@@ -400,6 +409,7 @@ def accept_matrix(
     _require_linux()
     stream = progress or sys.stderr
     base, limit_s = _of_all_cells(sets), _search_limit_s(search_s, stream)
+    _make(Path(out))
     kept = KeptSearches(Path(out))
     shared = SharedSearches(time_limit_s=limit_s, on_result=_printed(stream), kept=kept) if limit_s else None
     its = matrix(base, search=shared)
@@ -489,6 +499,14 @@ def _require_linux() -> None:
         require_linux()
     except MachineError as error:
         raise HighwaterError(str(error)) from None
+
+
+def _make(out: Path) -> None:
+    """Before minutes of searching: UsageError where nothing can be made."""
+    from harness.run_directory.layout import making
+
+    with making(out):
+        out.mkdir(parents=True, exist_ok=True)
 
 
 def _of_all_cells(sets: Sequence[str]) -> "AcceptFile":

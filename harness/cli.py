@@ -1,29 +1,51 @@
 """The command line: `highwater run | suite | accept | upgrade | check | selftest | scenario | …`.
 
-Exit codes: 0 PASS · 1 FAIL · 2 usage or scenario error · 3 UNKNOWN · 4 ERROR · 129/130/143 interrupted. A
-crash of the tool itself is an ERROR in one sentence, never a traceback and never exit 1.
+Exit codes: 0 PASS · 1 FAIL · 2 usage or scenario error · 3 UNKNOWN · 4 ERROR · 129/130/143 interrupted · 141
+nobody read standard output to its end. A crash of the tool itself is an ERROR in one sentence, never a
+traceback and never exit 1.
 """
 
 import argparse
+import errno
 import os
 import re
 import sys
-import tempfile
-import traceback
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
 from compose.host.memory import restart_without_thread_caches
 from harness import commands
-from harness.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, HighwaterError, Interrupted, is_ours
+from harness.errors import (
+    EXIT_ERROR,
+    EXIT_INTERRUPTED,
+    EXIT_UNREAD,
+    EXIT_USAGE,
+    HighwaterError,
+    Interrupted,
+    is_ours,
+    unforeseen,
+)
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What a write answers where there is no room, or the disk is broken."""
 LOADED = (commands.run, commands.suite, commands.accept, commands.upgrade)
 """The commands that put a load on a cluster, for hours perhaps."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code. Every error is a sentence on stderr."""
+    if sys.stdout is None:  # the shell has closed it
+        return _failed("standard output is closed", EXIT_ERROR)
+    code = _ended(argv)
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        return _unprinted(error)
+    return code
+
+
+def _ended(argv: Sequence[str] | None) -> int:
     try:
         arguments = _parsed(argv)
         if argv is None and arguments.command in LOADED:
@@ -36,12 +58,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return interrupted.exit_code
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        return _after_broken_pipe()
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else 0 if leaving.code is None else EXIT_USAGE
     except Exception as error:
-        return _failed(str(error) if is_ours(error) else _unforeseen(error), EXIT_ERROR)
+        if isinstance(error, OSError) and _is_of_stdout(error):
+            return _unprinted(error)
+        return _failed(str(error) if is_ours(error) else f"internal error: {unforeseen(error)}", EXIT_ERROR)
     return code
 
 
@@ -68,20 +90,24 @@ def _give_up_stderr() -> None:
     sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 - until the process ends
 
 
-def _unforeseen(error: Exception) -> str:
-    what = f"internal error: {type(error).__name__}: {error}"
+def _is_of_stdout(error: OSError) -> bool:
+    """Whether nothing can be written there: tried once more, as an error of a file may look the same."""
+    if error.errno not in FULL or error.filename is not None:
+        return isinstance(error, BrokenPipeError)
     try:
-        with tempfile.NamedTemporaryFile("w", prefix="highwater-", suffix=".log", delete=False) as file:
-            file.write("".join(traceback.format_exception(error)))
-    except OSError as second:  # where a full disk was the error, it is one again
-        return f"{what}; the traceback could not be kept: {second}"
-    return f"{what}; the traceback is in {file.name}"
+        sys.stdout.flush()
+        os.write(sys.stdout.fileno(), b"\n")
+    except OSError as again:
+        return again.errno == error.errno
+    return False
 
 
-def _after_broken_pipe() -> int:
-    """The reader of stdout has gone: nothing more can be printed, and the verdict is in the run directory."""
+def _unprinted(error: OSError) -> int:
+    """Nothing more can be printed, neither now nor when Python ends; of a reader that has gone no word."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return EXIT_ERROR
+    if isinstance(error, BrokenPipeError):
+        return EXIT_UNREAD
+    return _failed(f"standard output: {error.strerror}", EXIT_ERROR)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -89,7 +115,8 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="highwater",
         description="Chaos tests for real Kafka clusters: is any acknowledged record lost, and why?",
-        epilog="Exit codes: 0 PASS, 1 FAIL, 2 usage, 3 UNKNOWN, 4 ERROR, 129/130/143 interrupted.",
+        epilog="Exit codes: 0 PASS, 1 FAIL, 2 usage, 3 UNKNOWN, 4 ERROR, 129/130/143 interrupted, "
+        "141 standard output not read to its end.",
     )
     top.add_argument("--version", action="version", version=f"highwater {version('highwater')}")
     kinds = top.add_subparsers(required=True, metavar="COMMAND")
@@ -272,7 +299,11 @@ def _add_out(command: argparse.ArgumentParser) -> None:
 
 def _add_master(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--spark-master", default=commands.SPARK_MASTER, metavar="URL", help="default: local[*]"
+        "--spark-master",
+        type=_master,
+        default=commands.SPARK_MASTER,
+        metavar="URL",
+        help="default: local[*]",
     )
 
 
@@ -303,6 +334,21 @@ def _count(text: str) -> int:
 
 WHOLE = re.compile(r"[0-9]{1,19}")
 MOST_REPEATS = 1000
+
+
+def _master(text: str) -> str:
+    if not MASTER.fullmatch(text):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no master of Spark; allowed: local, local[2], local[*], spark://HOST:PORT, "
+            "k8s://URL, yarn"
+        )
+    return text
+
+
+MASTER = re.compile(
+    r"local(\[([1-9][0-9]{0,3}|\*)(, *[1-9][0-9]{0,3})?\])?|spark://\S+:[0-9]+|k8s://\S+|yarn"
+)
+"""As Spark's documentation lists them."""
 SET_HELP = "change a value of the scenario, as in workload.acks=1 or topics.0.replication=2"
 ACCEPT_SET_HELP = "change a value of the configuration, as in producer.acks=1 or topic.replication=2"
 ACCEPT_HELP = (

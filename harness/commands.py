@@ -9,7 +9,7 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, TextIO
 
-from harness.errors import EXIT_ERROR, EXIT_SURVIVED, HighwaterError, UsageError
+from harness.errors import EXIT_ERROR, EXIT_SURVIVED, EXIT_UNKNOWN, HighwaterError, UsageError
 
 if TYPE_CHECKING:
     from compose.setup.doctor import Check
@@ -31,7 +31,7 @@ def run(arguments: Namespace) -> int:
     from harness.terminal.summary import side_by_side
 
     progress = read_along(sys.stderr if arguments.json else sys.stdout)
-    sets = [*arguments.sets, *([f"cluster.kafka={arguments.kafka}"] if arguments.kafka else [])]
+    sets = [*arguments.sets, *([] if arguments.kafka is None else [f"cluster.kafka={arguments.kafka}"])]
     first = draw_seed() if arguments.seed is None and arguments.repeat > 1 else arguments.seed
     seeds = [first] if arguments.repeat == 1 else derived_seeds(first, arguments.repeat)
     scenarios = [api.resolved(name, seed=seed, sets=sets) for name in arguments.scenarios for seed in seeds]
@@ -80,7 +80,7 @@ def _drawn_suite(arguments: Namespace, progress: TextIO) -> "SuiteRecord":
         budget_s=arguments.budget,
         repeat=arguments.repeat,
         seed=arguments.seed,
-        shard=arguments.shard or "1/1",
+        shard="1/1" if arguments.shard is None else arguments.shard,
         out=arguments.out,
         spark_master=arguments.spark_master,
         progress=progress,
@@ -148,7 +148,7 @@ def _promised(arguments: Namespace) -> int:
     from harness.campaign.accept.acceptance import exit_code
 
     record = api.promise(_acceptance(arguments))
-    print(record.as_text() if arguments.json else page.promise(record))
+    print(record.as_text() if arguments.json else _fitted(page.promise(record), sys.stdout))
     return exit_code(record, None)
 
 
@@ -173,7 +173,7 @@ def _proven(arguments: Namespace) -> int:
     else:
         its = _acceptance(arguments)
         record = api.promise(its)
-        print(f"{page.promise(record)}\n", file=progress, flush=True)
+        print(f"{_fitted(page.promise(record), progress)}\n", file=progress, flush=True)
         if no_run(its):
             print(page.answer(record, {}), file=progress, flush=True)
             if arguments.json:
@@ -221,7 +221,8 @@ def _matrix(arguments: Namespace) -> int:
 
     if arguments.no_proof:
         promised = api.promised_matrix(sets=arguments.sets)
-        print(promised.model_dump_json(indent=2) if arguments.json else matrix_page.table(promised))
+        text = _fitted(matrix_page.table(promised), sys.stdout)
+        print(promised.model_dump_json(indent=2) if arguments.json else text)
         return exit_code(promised, None)
     progress = read_along(sys.stderr if arguments.json else sys.stdout)
     if arguments.resume is not None:
@@ -307,12 +308,13 @@ def check(arguments: Namespace) -> int:
     from harness.terminal.summary import report_text
 
     report = api.check(arguments.run, spark_master=arguments.spark_master)
-    print(json.dumps(report.as_json(), indent=2) if arguments.json else report_text(report))
+    text = _fitted(report_text(report), sys.stdout)
+    print(json.dumps(report.as_json(), indent=2) if arguments.json else text)
     return report.verdict.exit_code
 
 
 def selftest(arguments: Namespace) -> int:
-    """`highwater selftest`: judge damaged copies of a run; 1 if a damage goes unnoticed."""
+    """`highwater selftest`: judge damaged copies of a run; 1 if one goes unnoticed, 3 without any."""
     import time
 
     from harness import api
@@ -334,7 +336,16 @@ def selftest(arguments: Namespace) -> int:
         print(json.dumps(kill_table.as_json(test.report, results), indent=2))
     else:
         print(f"\n{kill_table.summary(results, time.monotonic() - began)}")
+    if not any(result.applied for result in results):
+        print("highwater: none of these damages applies to this run: nothing is shown", file=sys.stderr)
+        return EXIT_UNKNOWN
     return EXIT_SURVIVED if any(result.survived for result in results) else 0
+
+
+def _fitted(text: str, out: TextIO) -> str:
+    from harness.terminal.columns import width_of, wrapped
+
+    return wrapped(text, width_of(out))
 
 
 def scenario_list(arguments: Namespace) -> int:
@@ -344,8 +355,10 @@ def scenario_list(arguments: Namespace) -> int:
     entries = catalogue(arguments.tags)
     if arguments.json:
         print(json.dumps([entry.as_json() for entry in entries], indent=2))
+    elif entries:
+        print(_fitted("\n".join(listing(entries)), sys.stdout))
     else:
-        print("\n".join(listing(entries)))
+        print(f"no scenario has {' and '.join(arguments.tags)} together")
     return 0
 
 

@@ -5,6 +5,7 @@ with one of them at the end.
 """
 
 import gc
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,8 +18,9 @@ MARKS = {"cluster": "cluster", "long": "cluster", "spark": "spark"}
 
 
 def pytest_configure() -> None:
-    """Look for garbage less often."""
+    """Look for garbage less often, and print lines as they are: pytest's processes are told of 80 columns."""
     gc.set_threshold(YOUNGEST)
+    os.environ.pop("COLUMNS", None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -33,6 +33,7 @@ from harness.run_directory.manifest import (
 from harness.run_directory.manifest_writer import ManifestWriter
 from harness.scenario.resolve import Resolved
 from harness.scenario.text.hidden import without_secret
+from harness.terminal.columns import width_of, wrapped
 from harness.terminal.panel import LivePanel
 from harness.terminal.progress import Progress, ProgressLines
 from harness.terminal.summary import report_text
@@ -97,7 +98,7 @@ def _run_one(resolved: Resolved, steps: RunSteps, options: Options, interrupts: 
             )
             report = replace(run(job), name=f"{name}, seed {resolved.seed}")
         report.write()
-        print(f"\n{report_text(report)}", file=out, flush=True)
+        print(f"\n{wrapped(report_text(report), width_of(out))}", file=out, flush=True)
     finally:
         print(f"seed {resolved.seed}  {run_dir.path}\n", file=out, flush=True)
     return report

@@ -41,6 +41,8 @@ class Validation:
 
 
 def _from_stdin() -> tuple[str, str]:
+    if sys.stdin is None:  # the shell has closed it
+        raise UsageError("<stdin>: cannot be read: it is closed")
     try:
         return sys.stdin.read(MOST_CHARACTERS + 1), "<stdin>"
     except UnicodeDecodeError:

@@ -1,12 +1,46 @@
-"""Rows of text below each other in columns."""
+"""Rows of text below each other in columns, and text no wider than a terminal."""
 
+import os
 import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
+from typing import TextIO
 
 GAP = "  "
 LEAST = 12
 """No column is made narrower than this."""
+
+HANGING = "    "
+"""Before what did not fit on a line, besides the blanks at its beginning."""
+
+
+def width_of(stream: TextIO) -> int | None:
+    """Columns of a terminal, or as many as COLUMNS says; None: a file or a pipe, whose lines have no end."""
+    asked = os.environ.get("COLUMNS", "")
+    if asked.isdecimal() and int(asked):
+        return int(asked)
+    return os.get_terminal_size(stream.fileno()).columns or None if stream.isatty() else None
+
+
+def wrapped(text: str, width: int | None) -> str:
+    """The lines of a text, and what is longer than `width` on several; a word that is longer stays whole."""
+    return text if width is None else "\n".join(_wrapped(line, width) for line in text.split("\n"))
+
+
+def _wrapped(line: str, width: int) -> str:
+    if len(line) <= width:
+        return line
+    words = line.lstrip(" ")
+    indent = " " * min(len(line) - len(words), width // 3)
+    hanging = indent + HANGING[: width // 6]
+    return textwrap.fill(
+        words,
+        width,
+        initial_indent=indent,
+        subsequent_indent=hanging,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:

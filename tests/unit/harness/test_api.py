@@ -2,9 +2,11 @@
 
 import doctest
 import io
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 from fakes.history.history_rows import history, info, logged, ok, sample
@@ -52,6 +54,52 @@ def test_a_check_has_the_verdict_its_reasons_its_findings_and_its_exposure(tmp_p
     assert [reason.verdict for reason in report.reasons] == [api.Verdict.FAIL]
     assert report.findings[0]["counts"] == {"acked-loss": 1}
     assert (report.exposure["acked"], report.exposure["indeterminate"]) == (2, 1)
+
+
+def test_a_value_that_no_check_has_refused_is_unknown_with_its_place_and_the_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A defect looks the same: so the sentence has all that is needed to find it."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    def broken(*_: object) -> None:
+        raise OverflowError("int too large")
+
+    run = make_run(tmp_path / "run", ONE_LOST)
+    monkeypatch.setattr("harness.report.judge.contradictions", broken)
+    report = api.check(run.path, verify=reference)
+    (log,) = tmp_path.glob("highwater-*.log")
+    assert report.verdict is api.Verdict.UNKNOWN
+    place = re.sub(r":\d+:", ":N:", report.outcome)
+    assert place == (
+        f"{run.path}: holds a value that cannot be judged, at report/judge.py:N: OverflowError: int too "
+        f"large; the traceback is in {log}"
+    )
+    assert log.read_text().endswith("OverflowError: int too large\n")
+
+
+@pytest.mark.parametrize("error", [RuntimeError("a defect"), OSError("a broken pipe")])
+def test_what_no_value_is_to_blame_for_is_no_verdict(tmp_path: Path, error: Exception) -> None:
+    def broken(history: Path) -> None:
+        raise error
+
+    make_run(tmp_path, ONE_LOST)
+    with pytest.raises(type(error), match="a "):
+        api.check(tmp_path, verify=broken)
+
+
+def test_what_spark_raises_is_no_verdict(tmp_path: Path) -> None:
+    """As for a master that it does not know."""
+
+    def broken(*_: object) -> None:
+        raise ValueError("of Spark")
+
+    make_run(tmp_path, ONE_LOST)
+    of_spark = FunctionType(
+        broken.__code__, {"__name__": "spark_verify.session.session", "ValueError": ValueError}
+    )
+    with pytest.raises(ValueError, match="of Spark"):
+        api.check(tmp_path, verify=of_spark)
 
 
 def test_every_table_of_the_history_is_a_data_frame(tmp_path: Path) -> None:

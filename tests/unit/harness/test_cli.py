@@ -1,5 +1,6 @@
 """The command line without a cluster: exit codes, messages, lists."""
 
+import errno
 import json
 import os
 import subprocess
@@ -10,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import commands
+from harness import api, commands
+from harness.campaign.suites import directory
 from harness.cli import main
 from harness.scenario.resolve import SHIPPED
 
@@ -132,18 +134,152 @@ def test_a_crash_on_a_full_disk_is_one_sentence_too(
     assert printed.count("\n") == 1
 
 
-def test_a_reader_that_goes_away_is_no_verdict() -> None:
-    """`highwater … | head` must not end with 1, which means FAIL."""
+LIST = "from harness.cli import main; raise SystemExit(main(['scenario', 'list', '--tag', 'elr']))"
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_goes_away_is_no_verdict(unbuffered: str) -> None:
+    """`highwater … | head` must not end with 1, which means FAIL, nor with another verdict's code."""
     read, write = os.pipe()
     os.close(read)
-    listing = [
-        sys.executable,
-        "-c",
-        "from harness.cli import main; raise SystemExit(main(['scenario', 'list']))",
-    ]
-    done = subprocess.run(listing, stdout=write, stderr=subprocess.PIPE, check=False, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", LIST],
+        stdout=write,
+        stderr=subprocess.PIPE,
+        check=False,
+        timeout=60,
+        env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+    )
     os.close(write)
-    assert (done.returncode, done.stderr) == (4, b"")
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+HELP = LIST.replace("['scenario', 'list', '--tag', 'elr']", "['--help']")
+VALIDATE = LIST.replace("['scenario', 'list', '--tag', 'elr']", "['scenario', 'validate', '-']")
+
+
+@pytest.mark.parametrize(
+    ("command", "streams", "code", "complaint"),
+    [
+        (LIST, ">&-", 4, "highwater: standard output is closed"),
+        (LIST, ">/dev/full", 4, "highwater: standard output: No space left on device"),
+        (HELP, ">/dev/full", 4, "highwater: standard output: No space left on device"),
+        (VALIDATE, "<&-", 2, "highwater: <stdin>: cannot be read: it is closed"),
+    ],
+)
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_stream_that_cannot_be_used_is_one_sentence(
+    command: str, streams: str, code: int, complaint: str, unbuffered: str
+) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f'"$0" -c "$1" {streams}', sys.executable, command],
+        capture_output=True,
+        check=False,
+        timeout=60,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+    )
+    assert (done.returncode, done.stderr) == (code, f"{complaint}\n")
+
+
+def test_a_full_disk_of_a_command_is_not_taken_for_a_full_standard_output(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def broken(arguments: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(commands, "doctor", broken)
+    assert main(["doctor"]) == 4
+    assert capfd.readouterr().err.startswith("highwater: internal error: OSError: [Errno 28] No space left")
+
+
+@pytest.mark.parametrize("master", ["bogus", "local[0]", "local[]", "spark://", "local[*]\n"])
+def test_what_is_no_master_of_spark_is_refused_before_it_is_started(
+    master: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", "absent-run", "--spark-master", master]) == 2
+    assert "is no master of Spark; allowed: local, local[2], local[*]" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "master", ["local", "local[2]", "local[*,3]", "spark://a:7077,b:7077", "k8s://https://a:6443", "yarn"]
+)
+def test_each_form_of_a_master_is_taken(master: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "absent-run", "--spark-master", master]) == 2
+    assert "no such directory" in capsys.readouterr().err
+
+
+def test_tags_that_no_scenario_has_together_are_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["scenario", "list", "--tag", "network", "--tag", "clocks"]) == 0
+    assert capsys.readouterr().out == "no scenario has network and clocks together\n"
+
+
+def test_a_list_is_no_wider_than_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    assert main(["scenario", "list", "--tag", "elr"]) == 0
+    narrow = capsys.readouterr().out
+    monkeypatch.setenv("COLUMNS", "")
+    assert main(["scenario", "list", "--tag", "elr"]) == 0
+    assert max(map(len, narrow.splitlines())) <= 60
+    assert narrow.split() == capsys.readouterr().out.split()
+
+
+@pytest.mark.parametrize(
+    "command", [["accept", "payments", "--no-proof"], ["accept", "matrix", "--no-proof"]]
+)
+def test_an_answer_is_no_wider_than_the_terminal(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "72")
+    assert main(command) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert all(len(line) <= 72 or len(line.split()) == 1 for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["run", "baseline", "--kafka", ""], "--set cluster.kafka=: cluster.kafka: "),
+        (["suite", "catalogue", "--shard", ""], "shard: '' is not a shard"),
+    ],
+)
+def test_an_empty_value_is_not_taken_for_none(
+    arguments: list[str],
+    complaint: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """As of a variable that a CI job has not set: each machine would run everything."""
+
+    def started(*_: object) -> None:
+        raise AssertionError("a run begins")
+
+    monkeypatch.setattr(api, "run_all", started)
+    monkeypatch.setattr(directory, "create", started)
+    assert main([*arguments, "--out", str(tmp_path / "runs")]) == 2
+    assert capsys.readouterr().err.startswith(f"highwater: {complaint}")
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (
+            ["--bootstrap", "nonsense"],
+            "bootstrap: 'nonsense' is no address; write host:port, as localhost:9092",
+        ),
+        (["--bootstrap", "127.0.0.1:1", "--client", "foo=bar"], "client: No such configuration property: "),
+    ],
+)
+def test_a_cluster_that_cannot_be_asked_as_it_is_given_is_wrong_usage(
+    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["accept", "--from-topic", "t", "--no-proof", *arguments]) == 2
+    assert capsys.readouterr().err.startswith(f"highwater: accept: {complaint}")
 
 
 HIGHWATER = [sys.executable, "-c", "from harness.cli import main; raise SystemExit(main())"]

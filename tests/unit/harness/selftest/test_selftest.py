@@ -227,6 +227,17 @@ def test_the_exit_code_of_the_command_is_1_if_a_mutant_survives(
     ]
 
 
+def test_where_no_damage_applies_nothing_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The load of this run has no transactions."""
+    monkeypatch.setattr(verifier, "spark_verifier", lambda _: in_place_of_spark(reference))
+    assert main(["selftest", str(whole_run(tmp_path).path), "--only", "turn-marker"]) == 3
+    printed = capsys.readouterr()
+    assert "0 of 0 mutants killed, 1 do not apply to this run" in printed.out
+    assert printed.err == "highwater: none of these damages applies to this run: nothing is shown\n"
+
+
 def test_json_names_the_survivors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
