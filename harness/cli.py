@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import NoReturn
 
 from compose.host.memory import restart_without_thread_caches
 from harness import commands
@@ -71,9 +72,21 @@ def _parsed(argv: Sequence[str] | None) -> argparse.Namespace:
     """The command line; SystemExit also where its error cannot be told."""
     try:
         return parser().parse_args(argv)
+    except OSError as error:
+        _parsed_in_vain(error)
+
+
+def _parsed_in_vain(error: OSError) -> NoReturn:
+    """Its complaint could not be written; or its help, if something can be written where complaints go."""
+    try:
+        if isinstance(error, BrokenPipeError):
+            raise error
+        print(f"highwater: standard output: {error.strerror}", file=sys.stderr, flush=True)
     except OSError:
         _give_up_stderr()
         raise SystemExit(EXIT_USAGE) from None
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    raise SystemExit(EXIT_ERROR)
 
 
 def _failed(text: str, code: int) -> int:

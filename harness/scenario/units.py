@@ -8,7 +8,6 @@ from pydantic import BeforeValidator, PlainSerializer
 
 from faults.durations import parse_duration, write_duration
 from faults.errors import BadStep
-from faults.numbers import NUMBER
 
 BYTES: Mapping[str, int] = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 RATE_UNITS: Mapping[str, float] = {"s": 1.0, "m": 60.0}
@@ -45,7 +44,7 @@ def rate_per_s(value: object) -> float | None:
     """Events a second of "2000/s" or "120000/m"; None for "max": as fast as it goes."""
     if value == AS_FAST_AS_IT_GOES:
         return None
-    match = re.fullmatch(rf"({NUMBER}(?:\.{NUMBER})?)\s*/\s*(s|m)", value) if isinstance(value, str) else None
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*/\s*(s|m)", value) if isinstance(value, str) else None
     if match is None or float(match[1]) <= 0:
         raise ValueError(f"not a rate: {value!r}; write records per second, as in 2000/s, or max")
     per_s = float(match[1]) / RATE_UNITS[match[2]]

@@ -315,8 +315,3 @@ def test_a_wrong_number_is_refused_with_what_is_allowed(
     assert main(["run", "no-such-scenario", option, value]) == 2
     refusal = f"argument {option}: {value!r} is refused; allowed: {allowed}\n"
     assert capsys.readouterr().err.endswith(refusal)
-
-
-def test_tags_that_no_scenario_has_together_are_said_to_be_so(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["scenario", "list", "--tag", "network", "--tag", "clocks"]) == 0
-    assert capsys.readouterr().out == "no scenario has all of these tags\n"

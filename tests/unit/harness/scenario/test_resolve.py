@@ -362,19 +362,19 @@ def test_a_complaint_about_a_scenario_made_in_python_has_no_line() -> None:
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        ("workload: {rate: 9/s}", "3:18: workload.rate: not a rate"),
-        ("workload: {record: 9B}", "3:20: workload.record: not a size"),
-        ("cluster: {volume: 9GiB}", "3:19: cluster.volume: not a size"),
-        ("cluster: {kafka: 9.0.0}", "3:18: cluster.kafka: "),
-        ("cluster: {broker_config: {num.io.threads: '9'}}", "3:26: cluster.broker_config: num.io.threads: a"),
-        ("faults: [{at: 9s, do: kill, target: leader, for: 1s}]", "3:15: faults[0].at: "),
-        ("faults: [{at: 1s, do: kill, target: node 9, for: 1s}]", "3:37: faults[0].target: "),
+        ("workload: {rate: 9/s}", "3:18"),
+        ("workload: {record: 9B}", "3:20"),
+        ("cluster: {volume: 9GiB}", "3:19"),
+        ("cluster: {kafka: 9.0.0}", "3:18"),
+        ("cluster: {broker_config: {num.io.threads: '9'}}", "3:43"),
+        ("faults: [{at: 9s, do: kill, target: leader, for: 1s}]", "3:15"),
+        ("faults: [{at: 1s, do: kill, target: node 9, for: 1s}]", "3:37"),
     ],
 )
 def test_a_number_of_any_length_is_refused_at_its_place(text: str, place: str, digits: int) -> None:
     with pytest.raises(ScenarioError) as refused:
         resolve(f"name: demo\ntopics: [{{name: orders}}]\n{text.replace('9', '9' * digits)}\n", "demo.yaml")
-    assert str(refused.value).startswith(f"demo.yaml:{place}")
+    assert str(refused.value) == f"demo.yaml:{place}: a number of {digits} digits; allowed: at most 100"
 
 
 def test_a_wrong_value_of_a_fault_is_not_repeated_at_any_length() -> None:

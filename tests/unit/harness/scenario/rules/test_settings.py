@@ -141,7 +141,7 @@ def test_every_wrong_setting_is_listed_at_once_in_the_order_of_the_file() -> Non
         "broker_config: {group.coordinator.rebalance.protocols: 'classic, consumer'}",
         "broker_config: {listener.name.client.max.connections: 500}",
         "broker_config: {super.users: 'User:ANONYMOUS'}",
-        "broker_config: {replica.lag.time.max.ms: 1, log.message.timestamp.before.max.ms: 1}",
+        "broker_config: {replica.lag.time.max.ms: 500, log.message.timestamp.before.max.ms: 1}",
     ],
 )
 def test_what_a_release_takes_is_not_refused(cluster: str) -> None:
@@ -190,8 +190,8 @@ def test_what_the_checker_cannot_judge_is_refused(topic: str, cluster: str, comp
             "replica.lag.time.max.ms=3000 below replica.fetch.wait.max.ms=3001",
         ),
         (
-            "controller_config: {replica.lag.time.max.ms: 499}",
-            "demo.yaml:2:56: cluster.controller_config.replica.lag.time.max.ms: Kafka does not start with "
+            "broker_config: {replica.lag.time.max.ms: 499}",
+            "demo.yaml:2:52: cluster.broker_config.replica.lag.time.max.ms: Kafka does not start with "
             "replica.lag.time.max.ms=499 below replica.fetch.wait.max.ms=500",
         ),
     ],

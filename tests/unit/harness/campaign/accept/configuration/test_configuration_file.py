@@ -150,8 +150,8 @@ def refusal(tmp_path: Path, text: str) -> str:
             "replica.lag.time.max.ms=499 below replica.fetch.wait.max.ms=500",
         ),
         (
-            "cluster: {controller_config: {replica.fetch.wait.max.ms: 30001}}",
-            "mine.yaml:2:58: cluster.controller_config.replica.fetch.wait.max.ms: Kafka does not start with "
+            "cluster: {broker_config: {replica.fetch.wait.max.ms: 30001}}",
+            "mine.yaml:2:54: cluster.broker_config.replica.fetch.wait.max.ms: Kafka does not start with "
             "replica.lag.time.max.ms=30000 below replica.fetch.wait.max.ms=30001",
         ),
         (
