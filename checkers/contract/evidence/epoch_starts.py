@@ -1,7 +1,8 @@
 """Where the log of each leader epoch begins.
 
 Invariant: a start is exact only where a checkpoint, the final log or its leader's own line has it; else it
-lies between what its leader reported before and after.
+lies between what its leader reported before and after. What it reported before bounds only a log that was
+not cut until then: its own line, of when it began, outweighs that.
 Evidence: leader-epoch checkpoints of all replicas, the epochs of the final log, log lines, log ends.
 Counterexample to "an epoch without records in the log was never there":
     epoch 6 begins at offset 100, epoch 7 at offset 40: its leader had only 40 records
@@ -82,10 +83,10 @@ def written_starts(realised: Realised, tp: TopicPartition) -> WrittenStarts:
 
 
 def _by_line(written: Set[int], bounds: EpochStart) -> EpochStart:
-    """Where the leader itself wrote that it starts; a line that contradicts what was measured shows
-    nothing."""
+    """Where the leader itself wrote that it starts, also below what it had reported as a follower: it has cut
+    its log in between. A line above what it reported under its epoch shows nothing."""
     start = next(iter(written)) if len(written) == 1 else NONE
-    return EpochStart(low=start, high=start) if bounds.low <= start <= bounds.high else bounds
+    return EpochStart(low=start, high=start) if NONE < start <= bounds.high else bounds
 
 
 def _bounds(election: Election, log_ends: LogEnds, outages: Sequence[Outage], high: int) -> EpochStart:

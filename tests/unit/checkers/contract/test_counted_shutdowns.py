@@ -255,11 +255,21 @@ def test_a_leaders_own_line_shows_where_its_epoch_begins():
     assert judged(record, world(*TWICE, started(6, 2, 5))) == IN_SYNC_WITHOUT
 
 
-def test_a_line_of_another_broker_or_one_that_contradicts_the_log_ends_shows_nothing():
+def test_a_line_of_another_broker_or_one_above_what_it_reported_later_shows_nothing():
     record = lost(offset=7, sent=2, acked=3)
     assert label(record, world(*TWICE, started(6, 3, 20))).kind == "undecided"
+    later = log_end(5.5, 2, 20, epoch=6)
+    assert label(record, world(*TWICE, later, started(6, 2, 21))).kind == "undecided"
+
+
+def test_a_leaders_own_line_shows_that_it_begins_below_what_it_had_reported_as_a_follower():
+    """Its log ended at 20, as it said 0.1 s before the election; it cut it, and wrote that it starts at 5.
+    The power that goes later took what was gone by then."""
+    record = lost(offset=7, sent=2, acked=3)
     measured = (log_end(4.9, 2, 20), log_end(5.5, 2, 20, epoch=6))
-    assert label(record, world(*TWICE, *measured, started(6, 2, 5))).kind == "permitted"
+    assert label(record, world(*TWICE, *measured)).kind == "permitted"
+    its = label(record, world(*TWICE, *measured, started(6, 2, 5)))
+    assert (its.kind, its.cause, its.fate.start) == (*IN_SYNC_WITHOUT, 5)
 
 
 def unclean_and_back(wanted, fell_at):
