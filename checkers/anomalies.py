@@ -62,7 +62,7 @@ class Anomaly:
     watermark was above it; -1 if none is known, or readers were given it under several."""
     acked_offset: int = field(default=NONE, compare=False)
     """Where it was acknowledged (monotone-read: the offset of the read before; duplicate: that of the first
-    copy in this partition); -1 if there is none."""
+    copy in this partition; ack-offset: that of the last one, where it is instead); -1 if there is none."""
     note: str = field(default="", compare=False)
     """Half a sentence for people: what is at that place now, or what the record collides with."""
 

@@ -123,6 +123,7 @@ class LossLabels:
             block.under_epoch,
             last.under_epoch,
             between(_missed(block), times),
+            between(_kept(block), offsets),
             *self._fell_short(block.offset, written_ns, evidence),
             *self._fell_short(block.last_offset, last.written_ns, evidence),
         ]
@@ -221,10 +222,9 @@ class LossLabels:
             under_epoch=int(last.under_epoch[row]),
         )
         ends = (record, its_last) if anomaly.last_offset > anomaly.offset else (record,)
-        label = min((self._fate_label(each, evidence, topic) for each in ends), key=_gravity)
-        if block.property is Property.ACK_OFFSET and promise.idempotence:
-            return _moved(label)
-        return label
+        has_one_place = block.property is Property.ACK_OFFSET and promise.idempotence
+        kept_under = evidence.epoch_at(anomaly.acked_offset) if has_one_place else FAR
+        return min((self._fate_label(each, kept_under, evidence, topic) for each in ends), key=_gravity)
 
     def _without_offset(self, evidence: PartitionEvidence) -> Label:
         """What was acknowledged without an offset and never seen was not written, or may be deleted."""
@@ -233,7 +233,10 @@ class LossLabels:
             return Label("undecided", clause, clauses.MISSING_EVIDENCE)
         return Label("violation", clauses.CLIENT, clauses.CLIENT)
 
-    def _fate_label(self, record: LostRecord, evidence: PartitionEvidence, topic: TopicPromise) -> Label:
+    def _fate_label(
+        self, record: LostRecord, kept_under: int, evidence: PartitionEvidence, topic: TopicPromise
+    ) -> Label:
+        """The label of a record that is gone from its offset; `kept_under`: see `_in_one_place`."""
         found = fates(record, evidence, self._realised)
         if not found:
             return Label("undecided", f"who led {record.tp} then is not known", clauses.MISSING_EVIDENCE)
@@ -248,7 +251,7 @@ class LossLabels:
                 partial(self._last_enough_ns, record, fate, evidence),
             )
         ]
-        return _agreed(rulings)
+        return _agreed([(_in_one_place(ruling, fate, kept_under), fate) for ruling, fate in rulings])
 
     def _last_enough_ns(self, record: LostRecord, fate: Fate, evidence: PartitionEvidence, least: int) -> int:
         """When so many replicas that had a committed record were last in sync before it was removed; NONE:
@@ -296,14 +299,22 @@ def _shown_ns(anomaly: Anomaly, acks: str, written_ns: int, *, idempotence: bool
     return written_ns if acks in ("", "all") else anomaly.seen_ns
 
 
-def _moved(label: Label) -> Label:
-    """An idempotent producer's record is elsewhere than it was acknowledged. `label`: of its loss from there.
-    Where an unclean election took it, the elected leader may have had an attempt of before."""
-    removed_by = [fate.removed_by for fate in (label.fate, *label.others) if fate is not None]
-    may_be_older = removed_by and all(each is not None and each.unclean for each in removed_by)
-    if may_be_older and label.kind != "violation":
-        return label
-    return Label("violation", "idempotence: a record has one place", clauses.MOVED)
+def _kept(block: AnomalyBlock) -> Ints:
+    """Where each record is that was acknowledged elsewhere, shape (rows,); -1: the block is about others."""
+    if block.property is Property.ACK_OFFSET:
+        return block.acked_offset
+    return np.full(len(block), NONE, np.int64)
+
+
+def _in_one_place(ruling: Ruling, fate: Fate, kept_under: int) -> Ruling:
+    """The ruling on a record that is in the log under an epoch, elsewhere than an idempotent producer was
+    told; FAR: it may be elsewhere, or is not there. `ruling`: on its loss from its offset. Where an unclean
+    election took it, the elected leader may have had an attempt of before, of an older epoch: one leader
+    gives a record one place."""
+    brought_back = fate.removed_by is not None and fate.removed_by.unclean and ruling.kind != "violation"
+    if kept_under == FAR or (brought_back and kept_under < fate.appended.epoch):
+        return ruling
+    return Ruling(kind="violation", causes=(clauses.MOVED,), clause="idempotence: a record has one place")
 
 
 def _gravity(label: Label) -> int:

@@ -12,6 +12,7 @@ offset in [high watermark, log end) is undecided: it is on disk, but no reader c
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from checkers.anomalies import Anomaly
@@ -37,11 +38,15 @@ def unknown_offset_ack(facts: Facts) -> Iterator[Anomaly]:
 
 
 def ack_offset(facts: Facts) -> Iterator[Anomaly]:
-    """An ok record that is in its home partition, but not at its acknowledged offset. Subset: by id."""
+    """An ok record that is in its home partition, but not at its acknowledged offset. Subset: by id.
+
+    `acked_offset` is where its last copy is.
+    """
     for send in facts.acked():
         places = [copy.offset for copy in facts.copies_at_home(send)]
         if send.offset != NONE and places and send.offset not in places:
-            yield of_send(Property.ACK_OFFSET, send, f"it is at offset {', '.join(map(str, places))}")
+            found = of_send(Property.ACK_OFFSET, send, f"it is at offset {', '.join(map(str, places))}")
+            yield replace(found, acked_offset=max(places))
 
 
 def content(facts: Facts) -> Iterator[Anomaly]:

@@ -113,23 +113,55 @@ def test_an_earlier_attempts_copy_may_outlive_the_acknowledged_one_without_idemp
     )
 
 
+BROUGHT_BACK = (
+    led(0, 2, 5, (1, 2, 3)),
+    sampled(2.9, 6, leader=2),
+    led(10, 1, 6, (1,)),
+    sampled(11, 20, leader=1, epoch=6, isr=(1,)),
+    down(12, 1, recovered=30),
+    led(16, 2, 7, (2,)),
+    LogRun(5, 0, 11),
+    LogRun(7, 12, 900),
+    proof(901),
+)
+"""Broker 2 led, and had an attempt in a tail that nobody followed; broker 1 acknowledged the next one."""
+
+
+def moved(*, to, offset=7, acked=10.5):
+    """A record that was sent at 4 s, and acknowledged at an offset; in the log it is elsewhere."""
+    return replace(lost("ack-offset", offset=offset, sent=4, acked=acked), acked_offset=to)
+
+
 def test_an_unclean_election_may_bring_back_an_earlier_attempt_of_an_idempotent_producer_too():
-    """Broker 2 led, and had an attempt in a tail that nobody followed; broker 1 acknowledged the next one."""
-    rows = (
-        led(0, 2, 5, (1, 2, 3)),
-        sampled(2.9, 6, leader=2),
-        led(10, 1, 6, (1,)),
-        sampled(11, 20, leader=1, epoch=6, isr=(1,)),
-        down(12, 1, recovered=30),
-        led(16, 2, 7, (2,)),
-        LogRun(5, 0, 11),
-        LogRun(7, 12, 900),
-        proof(901),
-    )
-    moved = lost("ack-offset", offset=7, sent=4, acked=10.5)
-    found = label(moved, world(*rows, min_isr=1, unclean=True))
+    found = label(moved(to=9), world(*BROUGHT_BACK, min_isr=1, unclean=True))
     assert (found.kind, found.cause) == ("permitted", "unclean election")
-    assert label(moved, world(*rows, min_isr=1)).clause == "idempotence: a record has one place"
+    forbidden = label(moved(to=9), world(*BROUGHT_BACK, min_isr=1))
+    assert forbidden.clause == "idempotence: a record has one place"
+
+
+@pytest.mark.parametrize("to", [5, 12], ids=["where its leader wrote it", "of a later epoch"])
+def test_an_unclean_election_brings_back_only_what_is_of_an_older_epoch(to):
+    """Broker 2 has acknowledged it at offset 7, under epoch 5, which ends at offset 6 now."""
+    run = world(
+        led(0, 2, 5, (1, 2, 3)),
+        led(3, 2, 5, (2,)),
+        led(8, 1, 6, (1,)),
+        LogRun(5, 0, 5),
+        LogRun(6, 6, 900),
+        min_isr=1,
+        unclean=True,
+    )
+    its = label(moved(to=to, acked=4.5), run)
+    assert (its.kind, its.cause) == ("violation", "moved")
+
+
+def test_where_the_acknowledged_attempt_may_be_of_either_leader_nothing_is_decided():
+    """By broker 1 it may be, and what broker 2 had before is brought back; or broker 2 gave it two places."""
+    run = world(*BROUGHT_BACK, min_isr=1, unclean=True)
+    its = label(moved(to=9, offset=13), run)
+    assert its.kind == "undecided"
+    assert "unclean election: broker 2, not in sync, was elected at 16.00 s" in its.clause
+    assert "idempotence: a record has one place" in its.clause
 
 
 def test_readers_may_disagree_only_where_every_loss_is_permitted():

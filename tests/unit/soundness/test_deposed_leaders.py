@@ -1,0 +1,60 @@
+"""Leaders that go on for some moments in an epoch that is over, with all who have not heard of it either.
+
+Every broker stands still for longer than a session, or the leader does: the controllers elect others, and the
+old one appends, and may commit, before it learns of that. A correct Kafka does all this; nothing is wrong.
+"""
+
+from checkers.model import (
+    Case,
+    CleanStop,
+    ModelSettings,
+    Partition,
+    Pause,
+    PowerLoss,
+    ProducerSettings,
+    simulate,
+)
+from checkers.properties import Property
+from checkers.verdict.algebra import Verdict
+from spark_verify.selftest.model_fuzz.asked_of import asked_of
+from spark_verify.selftest.model_fuzz.compare import disagreements
+from spark_verify.selftest.model_fuzz.verdict_of import verdict_of
+
+ALL = ProducerSettings(acks="all", idempotence=True, max_in_flight=1)
+BROUGHT_BACK = Case(
+    seed=78000797,
+    settings=ModelSettings(
+        min_isr=2,
+        elr=False,
+        unclean_election=True,
+        producers=(ALL, ALL),
+        readers=0,
+        records=60,
+        load_s=20.0,
+        first_leader=1,
+    ),
+    schedule=(
+        Pause(at_s=3.9573848805277314, hold_s=10.0, nodes=(1,)),
+        CleanStop(at_s=7.957, hold_s=0.7, nodes=(3,)),
+        PowerLoss(at_s=12.457, hold_s=6.0, nodes=(2, 3)),
+        Partition(at_s=15.057, hold_s=6.462111672216475, edges=("2->3",)),
+        Partition(at_s=16.657, hold_s=5.717465955539406, edges=("1->2",)),
+    ),
+)
+"""Leader 1 has first attempts in its tail, leader 2 acknowledges the next ones; an unclean election of leader
+1 brings that tail back."""
+
+
+def test_an_earlier_attempt_that_an_unclean_election_brings_back_is_no_violation() -> None:
+    run = simulate(BROUGHT_BACK)
+    judged = verdict_of(run.history, asked_of(run))
+    moved = [
+        label.kind
+        for anomaly, label in zip(judged.judgement.anomalies, judged.labels, strict=True)
+        if anomaly.property is Property.ACK_OFFSET
+    ]
+    assert run.truth.wrong == ()
+    assert len(moved) == 4
+    assert "violation" not in moved
+    assert disagreements(run, judged) == ()
+    assert judged.decision.verdict in (Verdict.PASS, Verdict.UNKNOWN)
