@@ -7,7 +7,8 @@
                          before they were in sync again (KIP-966); never where the elected leader had flushed
                          the record (flush.messages=1), unless it had lost its disk. With ELR those count who
                          were in sync when the high watermark could pass it last: not while fewer than so many
-                         were
+                         were. A leader that does not know that its epoch is over commits with those who were
+                         in sync in it
     last standing        without ELR, the only in-sync replica may come back emptier
     forgotten            with ELR, another min.insync.replicas leaves nobody eligible but those in sync
     unclean election     where the topic allows it, by a controller that reads this (Kafka 3.9 and newer), or
@@ -63,6 +64,11 @@ CLIENT = "acknowledged without being written (client)"
 RESENT = "re-sent under a new producer epoch (client)"
 RETRY = "retry"
 MISSING_EVIDENCE = "missing evidence"
+
+_LAST_IN_SYNC = slice(-1, None)
+_EVER_IN_SYNC = slice(None)
+"""By which ISRs of its epoch a leader may have gone that did not know that the epoch was over. By the last
+one at least: who is in it had all that the leader committed. Or by one before, whose end it had not seen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,6 +261,11 @@ def _unsynced(
         clause = f"ELR was off until nobody was in sync but {_several(gone)}; {removal}"
         return Ruling(kind="permitted", causes=(LAST_STANDING,), clause=clause)
     clause = f"{removal} without it, after {_counted(unclean, terms.min_isr)}"
+    at_most = _not_back(record, fate, evidence, realised, committed_ns, taken_for=_EVER_IN_SYNC)
+    if sum(_held(record, outage) for outage in at_most) >= terms.min_isr:
+        unknown = f"whether broker {fate.appended.leader} had learnt yet who was in sync"
+        missing = f"{clause}; not measured: {unknown}"
+        return Ruling(kind="undecided", causes=(MISSING_EVIDENCE,), clause=missing)
     return Ruling(kind="violation", causes=(IN_SYNC_WITHOUT,), clause=clause)
 
 
@@ -273,20 +284,42 @@ def _not_back(
     evidence: PartitionEvidence,
     realised: Realised,
     since_ns: int,
+    *,
+    taken_for: slice = _LAST_IN_SYNC,
 ) -> tuple[Outage, ...]:
     """The unclean shutdowns of those who were in sync at `since_ns`, or came into the ISR later, and were not
-    in sync again before the election: one for each node, that in which it held the record."""
+    in sync again before the election: one for each node, that in which it held the record. In sync by the
+    controllers, or by the leader that committed it without knowing of them; with ELR, who is eligible after
+    that has it too."""
     election = fate.removed_by
     assert election is not None
+    timeline, tp = realised.timeline, record.tp
+    by_its_leader, known_ns = frozenset[int](), _known_ns(record, fate, evidence, since_ns)
+    if timeline.ended_ns(tp, fate.appended.epoch) <= record.written_ns + timeline.slack_ns:
+        by_its_leader = by_its_leader.union(*timeline.isrs(tp, fate.appended.epoch)[taken_for])
     found = {
         outage.node: outage
         for outage in sorted(evidence.outages, key=lambda outage: (_held(record, outage), outage.data_lost))
         if outage.unclean
         and record.since_ns <= outage.last_write_ns
         and outage.since_ns <= election.at_ns <= outage.until_ns
-        and realised.timeline.in_sync(record.tp, outage.node, since_ns, outage.since_ns)
+        and (
+            outage.node in by_its_leader
+            or timeline.in_sync(tp, outage.node, since_ns, outage.since_ns)
+            or (known_ns != NONE and timeline.eligible(tp, outage.node, known_ns, outage.since_ns))
+        )
     }
     return tuple(found[node] for node in sorted(found))
+
+
+def _known_ns(record: LostRecord, fate: Fate, evidence: PartitionEvidence, since_ns: int) -> int:
+    """Since when it is known to have been below the high watermark; an acknowledgement of acks=1 shows
+    nothing of that; NONE: it is not known. `since_ns`: of any other acknowledgement."""
+    if record.acks in ("", "all"):
+        return since_ns
+    sampled = evidence.high_watermarks.get(fate.appended.epoch)
+    sampled_ns = NONE if sampled is None else sampled.first_above(record.offset)
+    return min((each for each in (sampled_ns, record.shown_ns) if each != NONE), default=NONE)
 
 
 def _passed_over(fate: Fate, evidence: PartitionEvidence, realised: Realised, terms: Terms) -> frozenset[int]:

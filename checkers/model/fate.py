@@ -3,13 +3,14 @@
 A lost record was removed by the first election after which no leader that started had it. Whether that is
 permitted follows from what Kafka promises: acks=0 nothing; acks=1 the append by one leader; acks=all, and all
 that was below a high watermark, that it survives fewer unclean shutdowns of brokers that had it than
-min.insync.replicas (KIP-966), unless unclean election is on. Without ELR it also dies with the last member of
-the ISR, however many had it; and with those in sync, if min.insync.replicas is changed while they are fewer:
-which value counts says promised.py. A leader goes by the value that it knows, and what it commits by an older
-and smaller one, only those have who are in sync for it, whomever the controller keeps eligible. What was
-flushed outlives a loss of power, and not that of the disk. Retention has taken what the last leader that had
-it deleted, for it was too old by its clock, where nobody brought it back; or what the next one had deleted as
-a follower, or taken over as deleted.
+min.insync.replicas (KIP-966), unless unclean election is on. Those count who were in sync, by the controllers
+or by the leader that committed it. Without ELR it also dies with the last member of the ISR, however many had
+it; and with those in sync, if min.insync.replicas is changed while they are fewer: which value counts says
+promised.py. A leader goes by the value that it knows, and what it commits by an older and smaller one, only
+those have who are in sync for it, whomever the controller keeps eligible. What was flushed outlives a loss of
+power, and not that of the disk. Retention has taken what the last leader that had it deleted, for it was too
+old by its clock, where nobody brought it back; or what the next one had deleted as a follower, or taken over
+as deleted.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -248,7 +249,7 @@ class _Fates:
         before, leader = removal.before, _leader(removal)
         assert before is not None
         in_sync = self._in_sync[record.partition]
-        lost = in_sync.without_recovery(batch.held_since_s, removal.at_s)
+        lost = in_sync.without_recovery(batch.held_since_s, removal.at_s, by_leader=batch.covered_with)
         unclean = {one.node for one in lost}
         emptier = {one.node for one in lost if one.wiped or (one.data_lost and not self._flushed)}
         facts = (
@@ -305,10 +306,10 @@ class _Fates:
         were = in_sync.at(known_s)
         gone = [
             one
-            for one in in_sync.without_recovery(since_s, removal.at_s)
+            for one in in_sync.without_recovery(since_s, removal.at_s, by_leader=batch.covered_with)
             if one.data_lost and one.node in were
         ]
-        if were <= {one.node for one in gone}:
+        if were and were <= {one.node for one in gone}:
             wiped = any(one.wiped for one in gone)
             return "disk loss among all in-sync replicas" if wiped else "power loss of all in-sync replicas"
         if removal.election == "last-known-elr":

@@ -1,11 +1,12 @@
-"""Who was in sync, by the controller's word, and who shut down uncleanly and was not in sync again.
+"""Who was in sync, by the controller's word or a leader's, and who shut down uncleanly and was not in sync
+again.
 
 KIP-966 counts the unclean shutdowns of in-sync replicas until each is in sync again: so many may lose what
 they had, however their processes and disks came back meanwhile.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from checkers.model.kafka.cluster import Shutdown, Started
@@ -45,14 +46,17 @@ class InSync:
         """Who was in sync at a time."""
         return self._changes[self._place(at_s)].isr
 
-    def without_recovery(self, since_s: Mapping[int, float], until_s: float) -> list[Shutdown]:
+    def without_recovery(
+        self, since_s: Mapping[int, float], until_s: float, *, by_leader: Set[int] = frozenset()
+    ) -> list[Shutdown]:
         """The unclean shutdowns of brokers since a time, that had been in sync then or since then, and were
-        not in sync again before `until_s`. `since_s`: by broker."""
+        not in sync again before `until_s`. `since_s`: by broker. `by_leader`: who was in sync for a leader
+        that may not have known of the controller's word."""
         return [
             one
             for one in self._shutdowns
             if since_s.get(one.node, NEVER_S) <= one.at_s <= until_s
-            and self._was_in_sync(one.node, since_s[one.node], one.at_s)
+            and (one.node in by_leader or self._was_in_sync(one.node, since_s[one.node], one.at_s))
             and not self._is_back(one, until_s)
         ]
 

@@ -192,9 +192,7 @@ class Timeline:
 
     def out_of_sync(self, tp: TopicPartition, node: int, since_ns: int, until_ns: int) -> bool:
         """Whether a node was out of the in-sync replicas at any time in [since_ns, until_ns]."""
-        first = self.at(tp, since_ns)
-        during = (state for state in self.states(tp) if since_ns < state.since_ns <= until_ns)
-        return any(node not in state.isr for state in (first, *during) if state)
+        return any(node not in state.isr for state in self._during(tp, since_ns, until_ns))
 
     def last_enough_ns(self, tp: TopicPartition, at_ns: int, least: int) -> int:
         """The last time until `at_ns` at which so many replicas were in sync; NONE if they never were."""
@@ -209,9 +207,21 @@ class Timeline:
 
     def in_sync(self, tp: TopicPartition, node: int, since_ns: int, until_ns: int) -> bool:
         """Whether a node was in sync at a time, or at any time from then until a later one."""
+        return any(node in state.isr for state in self._during(tp, since_ns, until_ns))
+
+    def eligible(self, tp: TopicPartition, node: int, since_ns: int, until_ns: int) -> bool:
+        """Whether a node was in the ELR at a time, or at any time from then until a later one."""
+        return any(node in state.elr for state in self._during(tp, since_ns, until_ns))
+
+    def _during(self, tp: TopicPartition, since_ns: int, until_ns: int) -> Iterator[State]:
+        """The state at a time, and those after it until a later one."""
         first = self.at(tp, since_ns)
         during = (state for state in self.states(tp) if since_ns < state.since_ns <= until_ns)
-        return any(node in state.isr for state in (first, *during) if state)
+        return (state for state in (first, *during) if state)
+
+    def isrs(self, tp: TopicPartition, epoch: int) -> Sequence[frozenset[int]]:
+        """Who was in sync under a leader epoch, by time."""
+        return [state.isr for state in self.states(tp) if state.leader_epoch == epoch]
 
     def in_sync_from(self, tp: TopicPartition, log_offset: int, until: Election) -> frozenset[int]:
         """All who were in sync after a record of the metadata log, or came in between it and an election; all

@@ -321,7 +321,7 @@ class Cluster:
             if batch.end_offset > to:
                 break
             if batch.covered_s < 0:
-                batch.covered_s = self.loop.now_s
+                batch.covered_s, batch.covered_with = self.loop.now_s, frozenset(replica.isr)
                 if older:
                     self.known.by_older_value.add(id(batch))
 

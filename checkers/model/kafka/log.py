@@ -51,6 +51,8 @@ class Batch:
     """The batch that this one is a wrong copy of."""
     covered_s: float = -1.0
     """When a leader that had it first had its high watermark above it."""
+    covered_with: frozenset[int] = frozenset()
+    """Who was in sync then, by what that leader knew."""
     holders: dict[int, float] = field(default_factory=dict)
     """Which brokers had it, and when they last got it."""
     held_since_s: dict[int, float] = field(default_factory=dict)

@@ -4,9 +4,12 @@ Every broker stands still for longer than a session, or the leader does: the con
 old one appends, and may commit, before it learns of that. A correct Kafka does all this; nothing is wrong.
 """
 
+import pytest
+
 from checkers.model import (
     Case,
     CleanStop,
+    Kill,
     ModelSettings,
     Partition,
     Pause,
@@ -21,6 +24,7 @@ from spark_verify.selftest.model_fuzz.compare import disagreements
 from spark_verify.selftest.model_fuzz.verdict_of import verdict_of
 
 ALL = ProducerSettings(acks="all", idempotence=True, max_in_flight=1)
+ONE = ProducerSettings(acks="1", idempotence=False, max_in_flight=1)
 BROUGHT_BACK = Case(
     seed=78000797,
     settings=ModelSettings(
@@ -43,6 +47,38 @@ BROUGHT_BACK = Case(
 )
 """Leader 1 has first attempts in its tail, leader 2 acknowledges the next ones; an unclean election of leader
 1 brings that tail back."""
+
+
+ALL_STAND_STILL = Case(
+    seed=77800297,
+    settings=ModelSettings(min_isr=2, producers=(ALL, ALL), records=150, load_s=24.0, first_leader=1),
+    schedule=(
+        Pause(at_s=4.0, hold_s=6.327705802936625, nodes=(1, 2, 3)),
+        PowerLoss(at_s=10.4138957976899, hold_s=1.3173259237957025, nodes=(1, 3)),
+    ),
+)
+"""Broker 3 is in sync, by the controllers, and 1 eligible; 1 commits with 3 in its old epoch. Both lose
+their power."""
+NOBODY_IN_SYNC = Case(
+    seed=77800748,
+    settings=ModelSettings(min_isr=1, producers=(ONE, ONE), records=150, load_s=24.0, first_leader=1),
+    schedule=(
+        Pause(at_s=4.0, hold_s=6.079572773793206, nodes=(1, 2, 3)),
+        PowerLoss(at_s=10.206685476090305, hold_s=0.8978062940117021, nodes=(2, 3)),
+        Kill(at_s=10.480133502174304, hold_s=3.20788782443889, nodes=(1,)),
+    ),
+)
+"""Nobody is in sync, by the controllers, when leader 1 commits in its old epoch: with brokers 2 and 3."""
+
+
+@pytest.mark.parametrize("case", [ALL_STAND_STILL, NOBODY_IN_SYNC], ids=["all stand still", "nobody in sync"])
+def test_who_was_in_sync_for_a_leader_that_did_not_know_that_its_epoch_was_over_counts(case: Case) -> None:
+    run = simulate(case)
+    judged = verdict_of(run.history, asked_of(run))
+    assert run.truth.lost
+    assert [each for each in run.truth.lost if not each.permitted] == []
+    assert disagreements(run, judged) == ()
+    assert judged.decision.verdict in (Verdict.PASS, Verdict.UNKNOWN)
 
 
 def test_an_earlier_attempt_that_an_unclean_election_brings_back_is_no_violation() -> None:

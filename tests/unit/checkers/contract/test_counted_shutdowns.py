@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from fakes.history.judged_run import (
     ALL_CUT,
+    begins_to,
     cut,
     down,
     led,
@@ -65,6 +66,76 @@ def test_a_broker_that_was_in_sync_again_before_the_election_does_not_count():
     """Broker 2 has the record again when it is in sync at 7 s: then broker 1 alone has lost it."""
     run = one_after_another([led(5, 1, 5, (1, 3)), led(7, 1, 5, ALL)])
     its = label(lost(offset=7, sent=2, acked=3), run)
+    assert (its.kind, its.cause) == IN_SYNC_WITHOUT
+    assert "1 unclean shutdown < min.insync.replicas 2 before the ISR recovered: broker 1" in its.clause
+
+
+def by_a_deposed_leader(*shrunk, cut_off, elr=True):
+    """Broker 1 stands still from 3 s on and is deposed at 5 s, goes on at 8 s and acknowledges a record then:
+    in its epoch, with those in sync whom it knew. At 9 s `cut_off` lose their power, and broker 3 leads
+    without the record."""
+    run = world(
+        led(0, 1, 5, ALL),
+        *shrunk,
+        led(5, 3, 6, (3,), elr=(1,) if elr else ()),
+        led(6, -1, 7, (), elr=(1, 3) if elr else (), last_known=(3,)),
+        started(6, 3, 20),  # all that it had when it had followed broker 1 last
+        begins_to("follow", 8.2, 1, 7),
+        down(9, *cut_off, kind="power-loss", recovered=14),
+        *(row for node in cut_off for row in power_cut(9, node, before=30, after=0, mounted=11)),
+        led(12, -1, 7, (), last_known=(3,)),
+        led(14, 3, 8, (3,)),
+        LogRun(8, 0, 20),
+        elr=elr,
+    )
+    return label(lost(offset=7, sent=7.5, acked=8.1), run)
+
+
+@pytest.mark.parametrize("elr", [True, False], ids=["ELR", "no ELR"])
+def test_who_was_in_sync_for_a_deposed_leader_when_its_epoch_ended_counts(elr):
+    """By the controllers nobody is in sync at 8 s: with ELR two are eligible, without it nobody."""
+    shrunk = led(4, 1, 5, (1, 3))
+    its = by_a_deposed_leader(shrunk, cut_off=(1, 3), elr=elr)
+    assert its.kind == "permitted"
+    assert "2 unclean shutdowns ≥ min.insync.replicas 2 before the ISR recovered: brokers 1, 3" in its.clause
+    alone = by_a_deposed_leader(shrunk, cut_off=(3,), elr=elr)
+    assert (alone.kind, alone.cause) == IN_SYNC_WITHOUT
+    assert "1 unclean shutdown < min.insync.replicas 2 before the ISR recovered: broker 3" in alone.clause
+
+
+def test_whom_a_deposed_leader_may_have_taken_for_in_sync_still_decides_nothing():
+    """The controllers took broker 2 out of the ISR at 4 s, when broker 1 stood still."""
+    its = by_a_deposed_leader(led(4, 1, 5, (1, 3)), cut_off=(2, 3))
+    assert its.kind == "undecided"
+    assert its.clause.endswith("; not measured: whether broker 1 had learnt yet who was in sync")
+
+
+def committed_with_the_eligible(acks, *, seen_at=8.2):
+    """All stand still at 3 s, and at 5 s the controllers take 2 and 3 out of the ISR; broker 1, which goes on
+    leading, acknowledges a record at 8.1 s. A sample above it is of `seen_at`; 2 and 3 are eligible until
+    8.5 s. All lose their power at 9 s, and broker 1 is elected again."""
+    run = world(
+        led(0, 1, 5, ALL),
+        sampled(2, 5),
+        led(5, 1, 5, (1,), elr=(2, 3)),
+        led(8.5, 1, 5, (1,)),
+        sampled(seen_at, 9, isr=(1,)),
+        down(9, *ALL, kind="power-loss", recovered=14),
+        *(row for node in ALL for row in power_cut(9, node, before=30, after=0, mounted=11)),
+        led(13, -1, 6, (), last_known=(1,)),
+        led(14, 1, 7, (1,)),
+        LogRun(7, 0, 20),
+        acks=acks,
+    )
+    return label(lost(offset=7, sent=7.9, acked=8.1), run)
+
+
+def test_the_eligible_count_of_what_was_committed_by_then():
+    """An acknowledgement of acks=1 does not show that it was: a sample above it does."""
+    counted = "3 unclean shutdowns ≥ min.insync.replicas 2 before the ISR recovered: brokers 1, 2, 3"
+    assert committed_with_the_eligible("all").clause.startswith(counted)
+    assert committed_with_the_eligible("1").clause.startswith(counted)
+    its = committed_with_the_eligible("1", seen_at=8.7)
     assert (its.kind, its.cause) == IN_SYNC_WITHOUT
     assert "1 unclean shutdown < min.insync.replicas 2 before the ISR recovered: broker 1" in its.clause
 
