@@ -2,9 +2,10 @@
 
 A leader is elected cleanly from the in-sync replicas or, with KIP-966, from the eligible ones (ELR), or as
 the last known leader of a partition that has neither. A deposed leader that was cut off rather than dead may
-go on acknowledging (acks <= 1) until it learns of its successor, or its process ends. A partition that the
-metadata log does not name is known from the watermark samples, more coarsely. A broker that has lost a log
-directory leads nothing of what lay there (KIP-858), though its process goes on.
+go on acknowledging (acks <= 1) until it learns of its successor, or its process ends; in an epoch before its
+last one, if it was elected again without knowing. A partition that the metadata log does not name is known
+from the watermark samples, more coarsely. A broker that has lost a log directory leads nothing of what lay
+there (KIP-858), though its process goes on.
 
 Invariant: at any time a partition has the state after its last change; before that, its first state.
 Evidence: the metadata log (wall clock of the controller, mapped to the run's clock by the readings of both),
@@ -110,8 +111,8 @@ class Election:
     """A leader took over under a new epoch.
 
     `deposed` led before, under `deposed_epoch` (-1: there was no leader yet), and may have gone on
-    acknowledging until `deposed_until_ns` (-1: it was down before, or leads again). `isr` and `elr` are those
-    that the controller elected from.
+    acknowledging under it until `deposed_until_ns` (-1: it was down before); it may be the same broker, which
+    has not learnt of its new epoch yet. `isr` and `elr` are those that the controller elected from.
     """
 
     at_ns: int
@@ -303,14 +304,24 @@ class Timeline:
             for s in (first, *during)
             if s is not None and s.leader != NONE
         ]
-        deposed = [
-            Leadership(leader=each.deposed, epoch=each.deposed_epoch, deposed_by=each)
-            for each in self.elections(tp)
-            if each.deposed_until_ns != NONE and each.at_ns <= end and begin < each.deposed_until_ns
-        ]
+        unaware = [its for each in self.elections(tp) for its in self._unaware(tp, each, begin, end)]
         epochs = {each.epoch for each in led}
         usurped = [each for each in self._usurpers.get(tp, ()) if each.epoch in epochs]
-        return tuple(dict.fromkeys([*led, *deposed, *usurped]))
+        return tuple(dict.fromkeys([*led, *unaware, *usurped]))
+
+    def _unaware(self, tp: TopicPartition, election: Election, begin: int, end: int) -> Iterator[Leadership]:
+        """As what the one that had led before an election may have appended in a time, not knowing that its
+        epoch was over: while nobody led, or it did itself under the next epoch, and after another was
+        elected."""
+        if election.deposed_until_ns == NONE or election.deposed_until_ns <= begin:
+            return
+        its = Leadership(leader=election.deposed, epoch=election.deposed_epoch)
+        others = (each for each in self.elections(tp) if each.leader != its.leader)
+        successor = next((each for each in others if each.leader_epoch >= election.leader_epoch), None)
+        if self.ended_ns(tp, its.epoch) <= end and (successor is None or begin < successor.at_ns):
+            yield its
+        if successor is not None and successor.at_ns <= end:
+            yield replace(its, deposed_by=successor)
 
 
 def was_moved(context: Context, tp: TopicPartition, node: int) -> bool:
@@ -508,9 +519,9 @@ def _deposed_until(
 ) -> int:
     """Until its process ends, or until it has learnt of the new leader: by its own word, or if it wrote
     nothing, when it is in sync. By its own word first: one that stays in sync, as where leaders move as
-    planned, learns of it some time after the election. A process that was started anew leads nothing of what
-    the one before had led."""
-    if node in (NONE, now.leader) or any(each.down_ns <= now.since_ns < each.up_ns for each in away):
+    planned, learns of it some time after the election; so does one that is elected again. A process that was
+    started anew leads nothing of what the one before had led."""
+    if node == NONE or any(each.down_ns <= now.since_ns < each.up_ns for each in away):
         return NONE
     learnt = (
         max(each.at_ns, now.since_ns)

@@ -15,6 +15,7 @@ from checkers.model import (
     Pause,
     PowerLoss,
     ProducerSettings,
+    Reassign,
     simulate,
 )
 from checkers.properties import Property
@@ -71,6 +72,21 @@ NOBODY_IN_SYNC = Case(
 """Nobody is in sync, by the controllers, when leader 1 commits in its old epoch: with brokers 2 and 3."""
 
 
+ELECTED_AGAIN = Case(
+    seed=77500423,
+    settings=ModelSettings(
+        min_isr=2, elr=False, producers=(ONE, ONE), readers=0, records=60, load_s=20.0, first_leader=1
+    ),
+    schedule=(
+        Pause(at_s=4.066604036775836, hold_s=6.0, nodes=(1, 2, 3)),
+        Partition(at_s=4.567, hold_s=11.787430345721937, edges=("2->1",)),
+        Reassign(at_s=4.623209681787541, hold_s=4.02816796383736, count=2),
+    ),
+)
+"""Leader 1 stands still while a reassignment gives it a new epoch, and then broker 2 is elected; 1 goes on
+in its first epoch."""
+
+
 @pytest.mark.parametrize("case", [ALL_STAND_STILL, NOBODY_IN_SYNC], ids=["all stand still", "nobody in sync"])
 def test_who_was_in_sync_for_a_leader_that_did_not_know_that_its_epoch_was_over_counts(case: Case) -> None:
     run = simulate(case)
@@ -92,5 +108,13 @@ def test_an_earlier_attempt_that_an_unclean_election_brings_back_is_no_violation
     assert run.truth.wrong == ()
     assert len(moved) == 4
     assert "violation" not in moved
+    assert disagreements(run, judged) == ()
+    assert judged.decision.verdict in (Verdict.PASS, Verdict.UNKNOWN)
+
+
+def test_a_deposed_leader_may_go_on_in_an_epoch_before_its_last_one() -> None:
+    run = simulate(ELECTED_AGAIN)
+    judged = verdict_of(run.history, asked_of(run))
+    assert {each.cause for each in run.truth.lost} == {"deposed leader"}
     assert disagreements(run, judged) == ()
     assert judged.decision.verdict in (Verdict.PASS, Verdict.UNKNOWN)

@@ -170,6 +170,43 @@ def test_a_leader_that_is_elected_again_is_no_suspect():
     assert deposed_at(observed, 5) == []
 
 
+def led_to_and_fro(*events):
+    """Broker 1 leads from 1 s on, and is elected again at 3 s, under epoch 6; broker 2 is at 5 s."""
+    return timeline(led(1, 1, 5, EVERYBODY), led(3, 1, 6, EVERYBODY), led(5, 2, 7, (2, 3)), *events)
+
+
+def under(observed, second):
+    """Under which epochs broker 1 may have appended at a time, each with that of the successor it did not
+    know."""
+    its = [each for each in observed.leaders(TP, ns(second), ns(second)) if each.leader == 1]
+    return {(each.epoch, each.deposed_by.leader_epoch if each.deposed_by else None) for each in its}
+
+
+def test_a_leader_goes_on_in_its_old_epoch_until_it_has_learnt_that_it_was_elected_again():
+    """It stands still until 9 s, and writes then that it leads under epoch 6, and that it follows under 7."""
+    late = (begins_to("lead", 9, 1, 6), begins_to("follow", 9, 1, 7))
+    assert under(led_to_and_fro(*late), 1.5) == {(5, None)}
+    assert under(led_to_and_fro(*late), 4) == {(6, None), (6, 7), (5, None), (5, 7)}
+    assert under(led_to_and_fro(*late), 8) == {(6, 7), (5, 7)}
+    assert under(led_to_and_fro(*late), 10.1) == set()
+
+
+def test_a_leader_that_has_written_of_its_new_epoch_goes_on_in_no_older_one():
+    """Or that wrote nothing, and is in sync; or whose process has ended."""
+    learnt = (begins_to("lead", 3.2, 1, 6), begins_to("follow", 9, 1, 7))
+    assert under(led_to_and_fro(*learnt), 6.5) == {(6, 7)}
+    assert under(led_to_and_fro(), 6.5) == {(6, 7)}
+    late = (begins_to("lead", 9, 1, 6), begins_to("follow", 9, 1, 7))
+    assert under(led_to_and_fro(*late, down(5.1, 1)), 6.5) == set()
+
+
+def test_a_leader_that_does_not_know_that_nobody_leads_goes_on():
+    """The controllers miss it at 3 s, and elect broker 2 at 6 s; it stands still meanwhile."""
+    observed = timeline(led(1, 1, 5, EVERYBODY), led(3, -1, 6, ()), led(6, 2, 7, (2,)))
+    assert under(observed, 4.5) == {(5, None)}
+    assert under(observed, 8) == {(5, 7)}
+
+
 @pytest.mark.parametrize(
     ("isrs", "runs", "back"),
     [
