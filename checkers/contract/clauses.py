@@ -11,6 +11,7 @@
                          in sync in it
     last standing        without ELR, the only in-sync replica may come back emptier
     forgotten            with ELR, another min.insync.replicas leaves nobody eligible but those in sync
+    removed              a reassignment takes replicas away that are in sync (KIP-455), and leaves too few
     unclean election     where the topic allows it, by a controller that reads this (Kafka 3.9 and newer), or
                          a person asked for it
     retention            where the leader's clock was so far ahead that the record was too old by it
@@ -30,6 +31,7 @@ from checkers.contract.evidence.outages import Outage
 from checkers.contract.evidence.partition_evidence import PartitionEvidence
 from checkers.contract.fates.changed_eligibility import (
     forgotten_by_change,
+    left_by_reassignment,
     may_be_by_older_value,
     unkept_without_elr,
 )
@@ -53,6 +55,7 @@ UNCLEAN_SHUTDOWNS = "min.isr replicas shut down uncleanly"
 ISR_OF_ONE = "ISR of one with min.isr 1"
 LAST_STANDING = "last replica standing"
 FORGOTTEN = "eligible replicas forgotten"
+REMOVED = "replica removed by a reassignment"
 LAST_KNOWN_ELR = "last known ELR elected without the data"
 UNCLEAN_ELECTION = "unclean election"
 RETENTION = "deleted by retention"
@@ -257,6 +260,9 @@ def _unsynced(
     if outage.node in gone and forgotten_by_change(record.tp, election, gone, realised):
         clause = f"another min.insync.replicas left nobody eligible but {_several(gone)}; {removal}"
         return Ruling(kind="permitted", causes=(FORGOTTEN,), clause=clause)
+    if outage.node in gone and left_by_reassignment(record.tp, election, gone, realised):
+        clause = f"a reassignment left nobody in sync or eligible but {_several(gone)}; {removal}"
+        return Ruling(kind="permitted", causes=(REMOVED,), clause=clause)
     if outage.node in gone and unkept_without_elr(record.tp, election, gone, realised):
         clause = f"ELR was off until nobody was in sync but {_several(gone)}; {removal}"
         return Ruling(kind="permitted", causes=(LAST_STANDING,), clause=clause)

@@ -28,15 +28,19 @@ from checkers.model.kafka.log import Batch, Sent
 from checkers.model.kafka.partition_change import NO_LEADER, PartitionState
 from checkers.model.observe.clock import nanoseconds
 from checkers.model.observe.final_read import Found
-from checkers.model.promised import Promised
+from checkers.model.promised import Because, Promised
 from checkers.model.truth import RecordTruth, Removal, Truth
 from checkers.model.wrong import wrong_of
 
 Fate = tuple[str, bool, str]
 """Cause, whether it is permitted, and the facts."""
 
-FORGOTTEN = "eligible replicas forgotten"
-"""The cause of a loss that another min.insync.replicas has made possible while fewer were in sync."""
+LEFT_ALONE: Mapping[Because, str] = {
+    "a setting was changed": "eligible replicas forgotten",
+    "a reassignment": "replica removed by a reassignment",
+    "ELR was off": "last replica standing",
+}
+"""The cause of a loss that fewer unclean shutdowns than promised have made, by what left so few with it."""
 
 OLDER_VALUE = "committed by an older min.insync.replicas"
 """The cause of a loss where the leader had not learnt of a larger value, and an eligible one never had it."""
@@ -265,7 +269,7 @@ class _Fates:
             if len(unclean) >= outlived.by_min_isr and not passed_over:
                 return self._counted(record, batch, removal, lost), True, facts
             if outlived.guards is not None and outlived.guards <= unclean:
-                return (FORGOTTEN if outlived.by_change else "last replica standing"), True, facts
+                return LEFT_ALONE[outlived.because], True, facts
         if id(batch) in self._by_older_value and leader not in batch.holders:
             return OLDER_VALUE, True, facts
         known = removal.election == "last-known-elr"

@@ -5,27 +5,31 @@ uncleanly (KIP-966): whoever leaves the ISR when fewer are left stays eligible. 
 controller had when enough were last in sync, not one that it gets later, which promises what is there.
 The controller forgets the eligible ones, as Kafka does, where min.insync.replicas is changed while fewer are
 in sync, and keeps none while ELR is off. From then on those alone have what was committed who are in sync
-then, or come into the ISR later.
+then, or come into the ISR later. So it is where a reassignment takes one away that was in sync or
+eligible, and leaves too few: those alone have it who are either then.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 from checkers.model.kafka.changed_settings import ElrSet, MinIsrSet
 from checkers.model.kafka.controller import Record
 from checkers.model.kafka.partition_change import PartitionState
 
+Because = Literal["a setting was changed", "a reassignment", "ELR was off"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlived:
     """`by_min_isr`: as many as enough in sync promised. `guards`: who alone has what was committed, where the
-    controller has forgotten whom it had kept eligible; None: it has not. `by_change`: because a setting was
-    changed, not because ELR was off. `elr`: whether the controller had ELR on."""
+    controller has forgotten whom it had kept eligible, or others were taken away; None: neither. `because`
+    of what it was. `elr`: whether the controller had ELR on."""
 
     elr: bool
     by_min_isr: int
     guards: frozenset[int] | None
-    by_change: bool
+    because: Because
 
 
 class Promised:
@@ -44,13 +48,14 @@ class Promised:
     def outlived(self, removal: Record) -> Outlived:
         """How many unclean shutdowns a record outlives until an election."""
         min_isr, elr = self._min_isr, self._elr
-        promised, by_change = min_isr, False
+        promised: int = min_isr
+        because: Because = "ELR was off"
         guards: set[int] | None = None
         state: PartitionState | None = None
         for one in self._records:
             if one.offset >= removal.offset:
                 break
-            changed = False
+            changed = taken = False
             match one.state:
                 case MinIsrSet(value=value):
                     min_isr = value
@@ -58,15 +63,17 @@ class Promised:
                 case ElrSet(on=on):
                     elr = on
                 case PartitionState():
+                    taken = state is not None and not {*state.isr, *state.elr} <= {*one.state.replicas}
                     state = one.state
             if state is None:
                 continue
             in_sync, wanted = set(state.isr), min(min_isr, len(state.replicas))
             if len(in_sync) >= wanted:
                 promised, guards = wanted, None
-            elif changed or not elr:
-                guards, by_change = in_sync, changed
+            elif changed or taken or not elr:
+                guards = in_sync | (set(state.elr) if taken else set())
+                because = "a reassignment" if taken else "a setting was changed" if changed else "ELR was off"
             elif guards is not None:
                 guards |= in_sync
         alone = None if guards is None else frozenset(guards)
-        return Outlived(elr=elr, by_min_isr=promised, guards=alone, by_change=by_change)
+        return Outlived(elr=elr, by_min_isr=promised, guards=alone, because=because)

@@ -1,9 +1,11 @@
-"""Who was eligible where settings changed: whom the controller had forgotten, and who never had the record.
+"""Who was eligible where settings or replicas changed: whom the controller had forgotten, who was taken away,
+and who never had the record.
 
 With ELR, who leaves the ISR when fewer than min.insync.replicas are left stays eligible. Another value
 empties the ELR by a record of its own, right behind that of the setting, and while ELR was off nobody was
-kept: from then on those alone have what was committed who are in sync then, or come in later. And a leader
-that has not learnt yet of a larger value commits what it alone has, while who left it stays eligible.
+kept: from then on those alone have what was committed who are in sync then, or come in later. A reassignment
+takes away replicas that are in sync, and leaves it to those who are, or are eligible. And a leader that has
+not learnt yet of a larger value commits what it alone has, while who left it stays eligible.
 
 Invariant: "forgotten" only where all of those who were left shut down uncleanly, and were not in sync again.
 Evidence: the configs table and the states of a partition, in the order of the metadata log.
@@ -25,6 +27,7 @@ from checkers.contract.realised.terms import TopicPromise, between
 from checkers.contract.realised.timeline import Election
 from checkers.history.metadata_log.settings import MIN_ISR
 from checkers.history.rows import TopicPartition
+from checkers.history.tables import NONE
 
 
 def forgotten_by_change(
@@ -45,6 +48,21 @@ def unkept_without_elr(
         span.log_offset for before, span in pairwise(spans) if span.value is True and before.value is False
     )
     return any(realised.timeline.in_sync_from(tp, offset, election) <= set(lost) for offset in turned_on)
+
+
+def left_by_reassignment(
+    tp: TopicPartition, election: Election, lost: Collection[int], realised: Realised
+) -> bool:
+    """Whether a reassignment has taken replicas away that were in sync or eligible, and has left nobody who
+    is either but `lost`."""
+    states = realised.timeline.states(tp)
+    for before, state in pairwise(states):
+        if before.isr | before.elr <= state.replicas or NONE in (state.log_offset, election.log_offset):
+            continue
+        since = [each for each in states if state.log_offset <= each.log_offset < election.log_offset]
+        if since and all(each.isr | each.elr <= set(lost) for each in since):
+            return True
+    return False
 
 
 def may_be_by_older_value(

@@ -8,14 +8,21 @@ import pytest
 
 from checkers.model import (
     Case,
+    CleanStop,
+    Kill,
     ModelSettings,
     Partition,
+    PowerLoss,
     PreferredElection,
     ProducerSettings,
     Reassign,
+    simulate,
 )
 from checkers.verdict.algebra import Verdict
+from spark_verify.selftest.model_fuzz.asked_of import asked_of
+from spark_verify.selftest.model_fuzz.compare import disagreements
 from spark_verify.selftest.model_fuzz.many_runs import judge_case
+from spark_verify.selftest.model_fuzz.verdict_of import verdict_of
 
 ONE = ProducerSettings(acks="1", idempotence=False, max_in_flight=5, retries=False)
 SEEDS = range(52_000_000_200, 52_000_000_230)
@@ -48,3 +55,37 @@ def test_what_a_leader_had_acknowledged_that_moved_to_and_fro_is_gone_by_the_rig
         its_own = judged.decision.verdict is Verdict.PASS
         permitted += its_own and any(label.kind == "permitted" for label in judged.labels)
     assert permitted > len(SEEDS) / 2
+
+
+IN_TURN = ProducerSettings(acks="1", idempotence=False, max_in_flight=1)
+TAKEN_AWAY = Case(
+    seed=77500592,
+    settings=ModelSettings(
+        min_isr=2,
+        producers=(IN_TURN, IN_TURN),
+        readers=0,
+        records=60,
+        load_s=26.907415962190846,
+        first_leader=1,
+    ),
+    schedule=(
+        CleanStop(at_s=4.543350574567997, hold_s=6.0, nodes=(1,)),
+        PowerLoss(at_s=7.043, hold_s=2.0, nodes=(2,)),
+        Kill(at_s=11.043, hold_s=10.0, nodes=(2,)),
+        PowerLoss(at_s=16.543, hold_s=6.0, nodes=(1, 3)),
+        Partition(at_s=18.543, hold_s=5.364415962190849, edges=("3->2",)),
+        Reassign(at_s=6.021224899952293, hold_s=5.484078413429513, count=2),
+    ),
+)
+"""Brokers 2 and 3 are in sync, 1 is stopped; the partition is given to 1 and 2, and 2 loses its power."""
+
+
+def test_who_is_left_by_a_reassignment_may_lose_it_alone() -> None:
+    run = simulate(TAKEN_AWAY)
+    judged = verdict_of(run.history, asked_of(run))
+    assert {(each.cause, each.permitted) for each in run.truth.lost} == {
+        ("replica removed by a reassignment", True),
+        ("acks=1 unreplicated tail", True),
+    }
+    assert disagreements(run, judged) == ()
+    assert judged.decision.verdict is Verdict.PASS

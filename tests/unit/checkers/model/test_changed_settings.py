@@ -262,6 +262,15 @@ def test_what_is_promised_follows_from_what_the_controller_had(states, expected)
     assert promised(*states) == expected
 
 
+def test_a_reassignment_leaves_it_to_those_in_sync_and_the_eligible():
+    """Broker 3, in sync or eligible, is no replica any more; where it was neither, the promise is what it
+    was."""
+    left = replace(isr(1, elr=(2,)), replicas=(1, 2))
+    assert promised(isr(1, 2, 3), isr(1, 3, elr=(2,)), left) == (2, {1, 2})
+    assert promised(isr(1, 2, 3), isr(1, elr=(2, 3)), left) == (2, {1, 2})
+    assert promised(isr(1, 2, 3), isr(1, elr=(2,)), left) == (2, None)
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_one_power_cut_takes_what_two_values_of_two_had_promised(seed):
     schedule = (ALONE, MinIsr(at_s=12.0, hold_s=10.0, value=3), PowerLoss(at_s=14.0, hold_s=1.0, nodes=(1,)))

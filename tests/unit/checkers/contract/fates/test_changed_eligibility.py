@@ -13,6 +13,7 @@ ALL = (1, 2, 3)
 ACKED = lost(offset=7, sent=2, acked=3)
 VIOLATION = ("violation", "in-sync replica elected without the data")
 FORGOTTEN = ("permitted", "eligible replicas forgotten")
+REMOVED = ("permitted", "replica removed by a reassignment")
 LAST_STANDING = ("permitted", "last replica standing")
 UNDECIDED = ("undecided", "missing evidence")
 
@@ -133,3 +134,39 @@ def test_a_setting_may_end_between_an_election_and_what_its_deposed_leader_has_a
     )
     anomaly = lost(offset=7, sent=13.5, acked=13.6)
     assert judged(anomaly, *run, lowered, acks="1") == ("permitted", "deposed leader")
+
+
+def given(offset, row, *replicas):
+    """A row of the metadata log in which the partition has these replicas."""
+    return at(offset, replace(row, replicas=replicas))
+
+
+def moved_away(*states, elr=(), more=()):
+    """Broker 3 is stopped, and the partition is given the replicas 1 and 3: 2, in sync, is none any more.
+    Leader 1 loses its power at 9 s, and leads again without the record. `states`: what follows the move."""
+    return judged(
+        ACKED,
+        MADE,
+        down(4, 3, kind="stop", recovered=30),
+        at(40, led(4.5, 1, 5, (1, 2))),
+        given(50, led(6, 1, 5, (1,), elr=elr), 1, 3),
+        *states,
+        down(9, 1, kind="power-loss", recovered=14),
+        *power_cut(9, 1, before=30, after=0, mounted=13),
+        given(60, led(11, -1, 6, (), last_known=(1,)), 1, 3),
+        given(70, led(14, 1, 7, (1,)), 1, 3),
+        LogRun(7, 0, 20),
+        *more,
+    )
+
+
+def test_one_power_cut_may_take_what_a_reassignment_has_left_on_one_replica():
+    assert moved_away() == REMOVED
+    assert moved_away(at(45, led(5, 1, 5, (1,), elr=(2,)))) == REMOVED
+
+
+def test_a_reassignment_excuses_nobody_else_who_had_it():
+    """Broker 3 is in sync, or eligible, after it; or the one that was taken away was neither."""
+    assert moved_away(given(55, led(8, 1, 5, (1, 3)), 1, 3)) == VIOLATION
+    assert moved_away(elr=(3,)) == VIOLATION
+    assert moved_away(at(45, led(5, 1, 5, (1,)))) == VIOLATION
