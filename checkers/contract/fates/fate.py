@@ -332,7 +332,7 @@ def _reason(
     replicated: bool,
 ) -> _Why:
     """The first reason that the evidence shows."""
-    another = election.leader != appended.leader
+    another = election.leader != appended.leader or _taken_away(appended, election, evidence, realised)
     if appended.deposed_by and another and not replicated:
         return Reason.DEPOSED, None, ""
     dropped = _dropped(record, election, evidence, realised) if replicated else None
@@ -350,6 +350,19 @@ def _reason(
     if election.kind == "not known":
         return Reason.UNKNOWN, None, "the metadata log: who was in sync at the election"
     return Reason.IN_SYNC, None, ""
+
+
+def _taken_away(
+    appended: Leadership, election: Election, evidence: PartitionEvidence, realised: Realised
+) -> bool:
+    """Whether a reassignment took the replica of the elected leader away since this epoch: the one that it
+    was given later was empty."""
+    since = (
+        state
+        for state in realised.timeline.states(evidence.tp)
+        if state.exact and appended.epoch <= state.leader_epoch < election.leader_epoch
+    )
+    return any(election.leader not in state.replicas for state in since)
 
 
 def _dropped(

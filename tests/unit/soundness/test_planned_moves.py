@@ -89,3 +89,33 @@ def test_who_is_left_by_a_reassignment_may_lose_it_alone() -> None:
     }
     assert disagreements(run, judged) == ()
     assert judged.decision.verdict is Verdict.PASS
+
+
+GIVEN_BACK = Case(
+    seed=92600247,
+    settings=ModelSettings(
+        min_isr=2,
+        unclean_election=True,
+        producers=(IN_TURN, IN_TURN),
+        records=60,
+        load_s=25.461344391972844,
+        first_leader=1,
+    ),
+    schedule=(
+        CleanStop(at_s=4.8094030386281466, hold_s=2.0, nodes=(2,)),
+        CleanStop(at_s=4.909, hold_s=10.0, nodes=(1,)),
+        CleanStop(at_s=10.409, hold_s=10.0, nodes=(2,)),
+        Partition(at_s=10.509, hold_s=11.952344391972844, edges=("3->1",)),
+        Partition(at_s=11.509, hold_s=7.835720307291934, edges=("1->3",)),
+        Reassign(at_s=6.811307234824996, hold_s=6.133571424902891, count=2),
+    ),
+)
+"""Broker 3 leads, and is no replica any more; it is given an empty one, and elected uncleanly at once."""
+
+
+def test_a_leader_whose_replica_was_taken_away_has_nothing_of_its_tail() -> None:
+    run = simulate(GIVEN_BACK)
+    judged = verdict_of(run.history, asked_of(run))
+    assert {each.cause for each in run.truth.lost} == {"acks=1 unreplicated tail", "unclean election"}
+    assert disagreements(run, judged) == ()
+    assert judged.decision.verdict is Verdict.PASS

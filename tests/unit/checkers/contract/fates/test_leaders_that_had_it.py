@@ -199,3 +199,27 @@ def test_what_its_disk_held_and_its_process_did_not_load_it_has_dropped():
 def test_where_that_is_not_shown_it_is_an_unclean_election(evidence):
     found = label(killed_behind(*evidence))
     assert (found.kind, found.cause) == UNCLEAN, found.clause
+
+
+def given_back(*replicas):
+    """Broker 1 leads, and acknowledges offset 7 with acks=1 at 3 s; the partition has these `replicas` from
+    5 s to 8 s, and then broker 1 is elected uncleanly. Its log begins at 0."""
+    moved = replace(led(5, 2, 6, (2,)), replicas=replicas)
+    return world(
+        led(0, 1, 5, (1, 2)),
+        sampled(3.5, 5),
+        moved,
+        replace(led(7, -1, 7, ()), replicas=replicas),
+        led(8, 1, 8, (1,)),
+        replace(begins_to("lead", 5.1, 2, 6), offset=9),
+        LogRun(8, 0, 50),
+        acks="1",
+        unclean=True,
+    )
+
+
+def test_a_leader_whose_replica_was_taken_away_begins_without_what_it_had_written():
+    """A reassignment deletes it, and gives it an empty one back; what stays is there."""
+    found = label(given_back(2, 3))
+    assert (found.kind, found.cause) == ("permitted", "acks=1 unreplicated tail")
+    assert label(given_back(1, 2)).kind == "violation"
