@@ -269,9 +269,11 @@ class Property(StrEnum):
         id="leader-legal",
         sentence=(
             "a leader is elected from the ISR, else from the ELR or as the last known leader, "
-            "or uncleanly with permission"
+            "or uncleanly with permission and as the last resort"
         ),
-        violated_when="another replica was elected",
+        violated_when=(
+            "another replica was elected, or one uncleanly while somebody in the ISR or the ELR could lead"
+        ),
         family=Family.CONTROL_PLANE,
         unit=ExaminedUnit.ELECTION,
         needs=_METADATA_LOG | {EvidenceSource.BROKER_REGISTRATIONS, EvidenceSource.SETTINGS},

@@ -13,7 +13,7 @@
     forgotten            with ELR, another min.insync.replicas leaves nobody eligible but those in sync
     removed              a reassignment takes replicas away that are in sync (KIP-455), and leaves too few
     unclean election     where the topic allows it, by a controller that reads this (Kafka 3.9 and newer), or
-                         a person asked for it
+                         a person asked for it; never past one who was in sync or eligible, and could lead
     retention            where the leader's clock was so far ahead that the record was too old by it
 
 Invariant: what no clause permits is a violation; what lacks evidence is undecided.
@@ -203,9 +203,12 @@ def _deposed(fate: Fate, realised: Realised) -> str:
 
 def _unclean_election(record: LostRecord, fate: Fate, realised: Realised, terms: Terms) -> Ruling:
     clause = f"unclean election: {_removal(fate, realised)}"
+    assert fate.removed_by is not None
+    if others := realised.passed_over.at(record.tp, fate.removed_by.log_offset):
+        last = f"{clause}, past {_several(others)}: in sync or eligible, and neither fenced nor stopping"
+        return Ruling(kind="violation", causes=(UNCLEAN_ELECTION,), clause=last)
     if terms.unclean:
         return Ruling(kind="permitted", causes=(UNCLEAN_ELECTION,), clause=clause)
-    assert fate.removed_by is not None
     at_ns, slack_ns = fate.removed_by.at_ns, realised.timeline.slack_ns
     match was_forced(realised.context.faults, record.tp.topic, at_ns, slack_ns):
         case True:

@@ -29,6 +29,10 @@ class Bug(Enum):
         "the controller elects a replica that is neither in the ISR nor in the ELR, though unclean election "
         "is off (KIP-106)"
     )
+    UNCLEAN_ELECTION_TOO_EARLY = (
+        "where unclean election is on, the controller elects a replica that is neither in the ISR nor in the "
+        "ELR, though one that is could lead (KIP-460)"
+    )
     ELR_KEPT_AFTER_UNCLEAN_SHUTDOWN = "an unclean shutdown leaves a replica in the ISR and the ELR (KIP-966)"
     HIGH_WATERMARK_EXPOSED_EARLY = (
         "a follower takes over the leader's high watermark before it has truncated, and serves readers "

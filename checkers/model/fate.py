@@ -3,14 +3,14 @@
 A lost record was removed by the first election after which no leader that started had it. Whether that is
 permitted follows from what Kafka promises: acks=0 nothing; acks=1 the append by one leader; acks=all, and all
 that was below a high watermark, that it survives fewer unclean shutdowns of brokers that had it than
-min.insync.replicas (KIP-966), unless unclean election is on. Those count who were in sync, by the controllers
-or by the leader that committed it. Without ELR it also dies with the last member of the ISR, however many had
-it; and with those in sync, if min.insync.replicas is changed while they are fewer: which value counts says
-promised.py. A leader goes by the value that it knows, and what it commits by an older and smaller one, only
-those have who are in sync for it, whomever the controller keeps eligible. What was flushed outlives a loss of
-power, and not that of the disk. Retention has taken what the last leader that had it deleted, for it was too
-old by its clock, where nobody brought it back; or what the next one had deleted as a follower, or taken over
-as deleted.
+min.insync.replicas (KIP-966), unless unclean election is on and nobody in sync or eligible could lead. Those
+count who were in sync, by the controllers or by the leader that committed it. Without ELR it also dies with
+the last member of the ISR, however many had it; and with those in sync, if min.insync.replicas is changed
+while they are fewer: which value counts says promised.py. A leader goes by the value that it knows, and what
+it commits by an older and smaller one, only those have who are in sync for it, whomever the controller keeps
+eligible. What was flushed outlives a loss of power, and not that of the disk. Retention has taken what the
+last leader that had it deleted, for it was too old by its clock, where nobody brought it back; or what the
+next one had deleted as a follower, or taken over as deleted.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -92,6 +92,10 @@ class _Fates:
             for number, changes in of_partitions.items()
             if [_leader(one) for one in changes if one.at_s <= cluster.known.closed_s][-1:] == [NO_LEADER]
         }
+        self._registrations: dict[int, list[Record]] = {}
+        for each in cluster.controller.records:
+            if isinstance(each.state, Registration):
+                self._registrations.setdefault(each.state.node, []).append(each)
         registered_s = _registered(cluster.controller.records)
         self._promised = {
             number: Promised(
@@ -262,7 +266,8 @@ class _Fates:
             f"{leader} ({removal.election}) from ISR {before.isr}, ELR {before.elr}"
         )
         if removal.election == "unclean":
-            return "unclean election", self._settings.unclean_election, facts
+            last_resort = not self._could_lead(removal, record.partition)
+            return "unclean election", self._settings.unclean_election and last_resort, facts
         if leader in emptier:
             outlived = self._promised[record.partition].outlived(removal)
             passed_over = self._passed_over(removal, record.partition, elr=outlived.elr)
@@ -275,6 +280,27 @@ class _Fates:
         known = removal.election == "last-known-elr"
         name = "last known ELR elected" if known else "in-sync replica elected"
         return f"{name} without the data", False, facts
+
+    def _could_lead(self, removal: Record, partition: int) -> set[int]:
+        """Who was in sync or eligible at an election, and registered, neither fenced nor stopping, with all
+        log directories, until the end of its append."""
+        before, state = removal.before, removal.state
+        assert before is not None
+        assert isinstance(state, PartitionState)
+        by_elr = self._promised[partition].outlived(removal).elr
+        fit = {*before.isr, *(before.elr if by_elr else ())} & set(state.replicas) - {state.leader}
+        return {node for node in fit if self._is_active(node, removal)}
+
+    def _is_active(self, node: int, at: Record) -> bool:
+        known: Registration | None = None
+        for one in self._registrations.get(node, ()):
+            assert isinstance(one.state, Registration)
+            if one.offset < at.offset:
+                known = one.state
+            elif one.at_s == at.at_s and (known is None or one.state != known):
+                return False
+        active = known is not None and not known.fenced and not known.stopping
+        return active and known is not None and known.log_dirs == self._settings.log_dirs
 
     def _passed_over(self, removal: Record, partition: int, *, elr: bool) -> bool:
         """Whether another one was in sync or eligible, and had not shut down uncleanly: who has registers

@@ -55,6 +55,14 @@ class Settings:
         value = self.at(topic, MIN_ISR, log_offset)
         return None if value is None else int(value)
 
+    def elr(self, log_offset: int) -> bool | None:
+        """Whether ELR was on; None: not known, as of a history that has no features."""
+        features = [row for row in self._changes if row.kind == "feature"]
+        of_elr = [row for row in features if row.name == ELR_FEATURE and row.log_offset <= log_offset]
+        if not features:
+            return None
+        return bool(of_elr) and not of_elr[-1].removed and int(of_elr[-1].value) > 0
+
     def unclean(self, topic: str, log_offset: int) -> bool | None:
         """unclean.leader.election.enable; None: not known."""
         value = self.at(topic, UNCLEAN, log_offset)

@@ -79,6 +79,10 @@ def _acks_1_unclean(settings: ModelSettings) -> ModelSettings:
     return replace(_acks_1(settings), unclean_election=True, elr=False, min_isr=1)
 
 
+def _unclean(settings: ModelSettings) -> ModelSettings:
+    return replace(settings, unclean_election=True)
+
+
 def _pipelined(settings: ModelSettings) -> ModelSettings:
     return replace(settings, producers=(PIPELINED, PIPELINED))
 
@@ -249,6 +253,7 @@ _RECIPES: Mapping[Bug, tuple[Recipe, Change]] = {
     Bug.ISR_JOIN_TOO_EARLY: (_slow_follower_rejoins, _as_drawn),
     Bug.ISR_JOIN_STALE_BROKER_EPOCH: (_back_without_its_log, _as_drawn),
     Bug.UNCLEAN_ELECTION_FORBIDDEN: (_alone_and_killed, _without_elr),
+    Bug.UNCLEAN_ELECTION_TOO_EARLY: (_behind_and_elected, _unclean),
     Bug.ELR_KEPT_AFTER_UNCLEAN_SHUTDOWN: (_last_one_back_first, _with_elr),
     Bug.HIGH_WATERMARK_EXPOSED_EARLY: (_cut_off_leader, _acks_1),
     Bug.FENCED_BROKER_STAYS_IN_ISR: (_killed, _short_session),

@@ -287,6 +287,9 @@ class Controller:
             return acceptable(node) and (node, state.partition) not in self._offline
 
         found = change(state, isr, self.rules, may_lead, unclean_shutdown)
+        too_early = Bug.UNCLEAN_ELECTION_TOO_EARLY in self._cluster.bugs
+        if too_early and found is not None and found.election in ("isr", "elr"):
+            return self._elect_too_early(state, found, may_lead)
         bug = Bug.UNCLEAN_ELECTION_FORBIDDEN
         if bug in self._cluster.bugs and (found.state if found else state).leader == NO_LEADER:
             unclean = replace(self.rules, unclean=True)
@@ -298,6 +301,20 @@ class Controller:
                     self._cluster.manifest(bug)
                 return forbidden
         return found
+
+    def _elect_too_early(
+        self, state: PartitionState, elected: Change, may_lead: Callable[[int], bool]
+    ) -> Change:
+        """The planted controller: where unclean election is on, it takes any replica before it has looked."""
+
+        def is_outside(node: int) -> bool:
+            return node not in (*state.isr, *state.elr) and may_lead(node)
+
+        other = change(replace(state, last_known_elr=()), (), self.rules, is_outside)
+        if other is None or other.election != "unclean":
+            return elected
+        self._cluster.manifest(Bug.UNCLEAN_ELECTION_TOO_EARLY)
+        return other
 
     def is_active(self, node: int) -> bool:
         """Whether a broker may lead: registered, not fenced, not shutting down."""

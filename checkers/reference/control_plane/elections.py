@@ -3,7 +3,8 @@
 Invariant: a leader is elected from the in-sync replicas; or, while no in-sync replica is left, from the
 eligible ones (ELR), or else it is the last known leader (both KIP-966); or it is any replica, uncleanly, if
 the topic allows that and the controller reads it (Kafka 3.9 and newer), or if a person asked for it
-(KIP-460). A reassignment that ends may elect a replica that it has just added.
+(KIP-460), and nobody who is in sync or eligible can lead. A reassignment that ends may elect a replica that
+it has just added.
 Evidence: consecutive states of a partition in the metadata log; registrations and settings there; the
 table of faults, for what was asked for; the lines in which controllers name their release.
 Counterexample:
@@ -19,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from checkers.history.forced_elections import KIND, was_forced
+from checkers.history.metadata_log.passed_over import PassedOver
 from checkers.history.metadata_log.settings import UNCLEAN, Settings
 from checkers.history.node_releases import UncleanBySetting
 from checkers.history.rows import BrokerState, Context, MetadataChange
@@ -42,7 +44,11 @@ def leader_legal(context: Context) -> RuleResult:
     if not collected(context, "brokers", "configs"):
         return NOT_COLLECTED
     settings, reads = Settings(context.configs), UncleanBySetting(context.broker_lines)
-    judged = [(row, _objection(before, row, context, settings, reads)) for before, row in _elections(context)]
+    passed_over = PassedOver(context)
+    judged = [
+        (row, _objection(before, row, context, settings, reads, passed_over))
+        for before, row in _elections(context)
+    ]
     anomalies = [
         of_state(Property.LEADER_LEGAL, row, row.leader, objection)
         for row, objection in judged
@@ -61,7 +67,12 @@ def _elections(context: Context) -> Iterator[tuple[MetadataChange, MetadataChang
 
 
 def _objection(
-    before: MetadataChange, row: MetadataChange, context: Context, settings: Settings, reads: UncleanBySetting
+    before: MetadataChange,
+    row: MetadataChange,
+    context: Context,
+    settings: Settings,
+    reads: UncleanBySetting,
+    passed_over: PassedOver,
 ) -> str:
     """What is wrong with an election, LEGAL or UNKNOWN."""
     leader = row.leader
@@ -78,6 +89,9 @@ def _objection(
         return f"{was} and ELR {brokers_in_words(before.elr)}, and not even as an unclean leader"
     if _is_last_known_leader(before, row, context.brokers):
         return LEGAL
+    if others := passed_over.by(before, row):
+        several = f"broker{'s' * (len(others) != 1)} {', '.join(map(str, sorted(others)))}"
+        return f"{was}, ELR {brokers_in_words(before.elr)}, past {several}, who could have led"
     has_effect, forced = reads.when(row), _was_forced(row, context)
     allowed = settings.unclean(row.topic, row.log_offset) if has_effect else False
     if allowed or forced:

@@ -24,6 +24,7 @@ from checkers.contract.label import BlockLabels, Label
 from checkers.contract.realised import timeline
 from checkers.contract.realised.downtimes import NEVER_NS
 from checkers.contract.realised.terms import Terms
+from checkers.history.metadata_log.passed_over import PassedOver
 from checkers.history.node_clocks import RIGHT
 from checkers.model import (
     Bug,
@@ -79,6 +80,16 @@ PASSED_OVER = Case(
     bugs=frozenset({Bug.ELR_KEPT_AFTER_UNCLEAN_SHUTDOWN}),
 )
 """Broker 1, emptied, stays eligible, and is elected while broker 3 is, which was stopped in order."""
+NOT_THE_LAST_RESORT = Case(
+    seed=77_000_003,
+    settings=ModelSettings(elr=False, unclean_election=True, first_leader=1, records=150, load_s=24.0),
+    schedule=(
+        Partition(at_s=4.0, hold_s=14.0, edges=("3->1",)),
+        Kill(at_s=10.0, hold_s=6.0, nodes=(1,)),
+    ),
+    bugs=frozenset({Bug.UNCLEAN_ELECTION_TOO_EARLY}),
+)
+"""Broker 3 has fallen behind and the leader is killed: 3 leads, though 2 is in sync, and alive."""
 RUNS_OF_CORRECT = 30
 RUNS_OF_A_BUG = 4
 RUNS_OF_CLOCKS = 20
@@ -224,6 +235,10 @@ WEAKENED: dict[str, tuple[tuple[Any, str, Any], Bug | None]] = {
         (clauses, "_passed_over", lambda *_: frozenset()),
         PASSED_OVER,
     ),
+    "an unclean election passes nobody over": (
+        (PassedOver, "by", lambda *_: frozenset()),
+        NOT_THE_LAST_RESORT,
+    ),
     "whoever was let in again lacks it still": (
         (fate, "_had_it_again", lambda *_: False),
         LET_IN_AGAIN,
@@ -276,7 +291,9 @@ WEAKENED: dict[str, tuple[tuple[Any, str, Any], Bug | None]] = {
 
 
 @pytest.mark.parametrize(
-    "case", [TOO_FEW, LET_IN_AGAIN, PASSED_OVER], ids=["too few", "let in again", "passed over"]
+    "case",
+    [TOO_FEW, LET_IN_AGAIN, PASSED_OVER, NOT_THE_LAST_RESORT],
+    ids=["too few", "let in again", "passed over", "not the last resort"],
 )
 def test_the_honest_verdict_on_a_case_of_its_own_is_the_truth(case):
     (run,) = runs(case)

@@ -111,6 +111,11 @@ def test_another_than_the_last_known_leader_is_not_elected():
     assert named(ruled(CREATED, LOST, emptied, state(13, 3, (2, 3), (3,), **LAST_KNOWN))) == [(3, 2)]
 
 
+def dead(offset, node):
+    """A broker is fenced by an append of its own, before it is missed."""
+    return broker(offset, node, fenced=True)
+
+
 def test_an_unclean_election_needs_permission_at_that_time():
     """Allowed from offset 12 to 15; the election at 14 is legal, the one at 17 is not."""
     shrunk = state(11, 1, (0, 1), (1,))
@@ -121,7 +126,76 @@ def test_an_unclean_election_needs_permission_at_that_time():
     ]
     allowed = state(14, 2, (1, 2), (2,), recovering=True)
     refused = state(17, 3, (2, 3), (3,), recovering=True)
-    assert named(ruled(CREATED, shrunk, allowed, refused, settings=settings)) == [(3, 2)]
+    rows = (CREATED, shrunk, dead(13, 1), allowed, dead(16, 2), refused)
+    assert named(ruled(*rows, settings=settings)) == [(3, 2)]
+
+
+UNCLEANLY = state(13, 3, (1, 2), (3,), recovering=True)
+"""Broker 3 is elected, which is not in the ISR [1, 2] of before."""
+
+
+def test_an_unclean_election_is_the_last_resort():
+    """Leader 1 is fenced behind it, in the same append, as the controller does; 2 is in sync, and alive."""
+    shrunk = state(11, 1, (0, 1), (1, 2))
+    fenced = broker(14, 1, fenced=True, ms=13)
+    (anomaly,) = ruled(CREATED, shrunk, UNCLEANLY, fenced, settings=strict(unclean="true")).anomalies
+    assert (anomaly.producer, anomaly.sequence) == (3, 1)
+    assert anomaly.note.startswith(
+        "broker 3 was elected under ISR [1, 2], ELR [], past broker 2, who could have led"
+    )
+
+
+def test_who_cannot_lead_is_passed_over_by_nobody():
+    """Broker 2 was fenced or stopping before, is so by the same append, or registers anew in it; or it lacks
+    a log directory, perhaps the one of this replica; or no record registers it."""
+    shrunk = state(11, 1, (0, 1), (1, 2))
+    fenced = broker(15, 1, fenced=True, ms=13)
+    both = [replace(each, log_dirs=2) for each in (broker(0, 2), broker(0, 3))]
+    for others in (
+        [broker(12, 2, fenced=True)],
+        [broker(12, 2, stopping=True)],
+        [broker(14, 2, fenced=True, ms=13)],
+        [broker(14, 2, ms=13, epoch=14)],
+        [*both, replace(broker(12, 2), log_dirs=1)],
+    ):
+        result = ruled(CREATED, shrunk, UNCLEANLY, fenced, others, settings=strict(unclean="true"))
+        assert named(result) == []
+    rows = (CREATED, shrunk, UNCLEANLY, fenced, strict(unclean="true"))
+    assert named(leader_legal(history(*rows, up(1, 3)))) == []
+    assert named(leader_legal(history(*rows, up(1, 2, 3)))) == [(3, 1)]
+
+
+def test_one_that_becomes_unfenced_in_that_append_could_have_led():
+    """Its record comes before the elections that it brings about."""
+    headless = state(11, -1, (1, 1), (2,))
+    back = [broker(10, 2, fenced=True), broker(12, 2, ms=13)]
+    elected = state(13, 3, (2, 2), (3,), recovering=True)
+    assert named(ruled(CREATED, headless, back, elected, settings=strict(unclean="true"))) == [(3, 2)]
+
+
+def test_one_whose_disk_was_replaced_may_not_have_told_its_new_directory():
+    """Until it has, the controller takes it for no leader."""
+    wipe = Fault(index=0, name="wipe", kind="disk-wipe", nodes=(2,), inject_ns=SECOND, data_lost=(2,))
+    rows = (CREATED, state(11, 1, (0, 1), (1, 2)), UNCLEANLY, broker(14, 1, fenced=True, ms=13))
+    assert named(ruled(*rows, wipe, settings=strict(unclean="true"))) == []
+
+
+def test_the_elr_could_have_led_while_it_is_on_and_nobody_is_in_sync():
+    """ELR [2] is left, for broker 2 was stopped in order; where ELR is off, what is left leads nothing."""
+    headless = state(11, -1, (1, 1), (), elr=(2,))
+    elected = state(13, 3, (2, 2), (3,), recovering=True)
+    feature = "eligible.leader.replicas.version"
+    for level, found in (("1", [(3, 2)]), ("0", [])):
+        on = setting("", level, kind="feature", name=feature)
+        settings = [*strict(unclean="true"), on]
+        assert named(ruled(CREATED, headless, elected, settings=settings)) == found
+
+
+def test_one_that_is_moved_away_is_not_passed_over():
+    """The same record that elects takes it off the replicas."""
+    growing = state(11, 1, (0, 1), (1, 2), replicas=(3, 1, 2))
+    done = state(13, 3, (1, 2), (3,), replicas=(3,), recovering=True)
+    assert named(ruled(CREATED, growing, done, settings=strict(unclean="true"))) == []
 
 
 def version(node, release, ms=0):
@@ -137,16 +211,18 @@ def test_a_controller_before_3_9_does_not_read_what_the_topic_allows():
     second = state(17, 3, (2, 3), (3,), recovering=True, controller=101)
     lines = [version(101, "3.8.1"), version(101, "3.9.1", ms=15), version(1, "4.3.1")]
     allowed = strict(unclean="true")
-    (anomaly,) = ruled(CREATED, shrunk, first, second, *lines, settings=allowed).anomalies
+    rows = (CREATED, shrunk, dead(13, 1), first, dead(16, 2), second)
+    (anomaly,) = ruled(*rows, *lines, settings=allowed).anomalies
     assert (anomaly.producer, anomaly.sequence) == (2, 1)
     assert "by a controller that does not read unclean.leader.election.enable" in anomaly.note
-    assert named(ruled(CREATED, shrunk, first, second, settings=allowed)) == []
+    assert named(ruled(*rows, settings=allowed)) == []
 
 
 def test_an_election_under_an_unknown_setting_is_undecided():
     """Neither legal nor a violation; the one from the ISR is decided all the same."""
     shrunk = state(11, 2, (1, 1), (2,))
-    result = ruled(CREATED, shrunk, state(12, 3, (2, 2), (3,), recovering=True), settings=[])
+    unclean = state(13, 3, (2, 2), (3,), recovering=True)
+    result = ruled(CREATED, shrunk, dead(12, 2), unclean, settings=[])
     assert named(result) == []
     assert (result.examined, result.undecided) == (1, 1)
 
@@ -202,8 +278,8 @@ FORCED = Fault(
 def forced(at_s, *faults, read=True) -> RuleResult:
     """An unclean election at a time, of a topic that allows none, in a run with these faults."""
     headless = state(11, -1, (1, 1), (1,))
-    elected = state(12, 3, (2, 2), (3,), ms=at_s * 1000, recovering=True)
-    return ruled(CREATED, headless, elected, *faults, clocks() if read else [])
+    elected = state(13, 3, (2, 2), (3,), ms=at_s * 1000, recovering=True)
+    return ruled(CREATED, headless, dead(12, 1), elected, *faults, clocks() if read else [])
 
 
 def test_an_unclean_election_that_was_asked_for_is_legal():
