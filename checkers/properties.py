@@ -282,6 +282,22 @@ class Property(StrEnum):
         names_broker=True,
         place=_BROKER_PLACE,
     )
+    ELIGIBLE_STEP = PropertyRecord(
+        id="eligible-step",
+        sentence="who is in the ISR or the ELR came there, and leaves, as the protocol has it",
+        violated_when=(
+            "a broker comes into the ELR that was not in the ISR, or into the ISR while nobody leads; or, "
+            "with ELR on, it leaves both while fewer than min.insync.replicas are in sync, and neither an "
+            "unclean shutdown, nor a move, an unclean election, or another min.insync.replicas takes it out"
+        ),
+        family=Family.CONTROL_PLANE,
+        unit=ExaminedUnit.STEP_OF_ELIGIBILITY,
+        needs=_METADATA_LOG | {EvidenceSource.BROKER_REGISTRATIONS, EvidenceSource.SETTINGS},
+        words="of a broker that left the ISR and the ELR, or came in, by no right",
+        names_record=False,
+        names_broker=True,
+        place=_BROKER_PLACE,
+    )
     FENCED_OUT = PropertyRecord(
         id="fenced-out",
         sentence="a fenced or shutting-down broker is in no ISR",

@@ -52,6 +52,10 @@ class ExaminedUnit(StrEnum):
     PARTITION_STATE = (
         "a partition's state after one change (undecided: a registration that decides on it is not known)"
     )
+    STEP_OF_ELIGIBILITY = (
+        "a change of a partition's state (undecided: somebody left ISR and ELR, and min.insync.replicas is "
+        "not known)"
+    )
     LEADER_EPOCH = "a leader epoch in the logs of a partition (undecided: some replica was not audited)"
     CONTROLLER_SAMPLE = "a sample of the controllers' quorum"
     WATERMARK_SAMPLE = (

@@ -40,6 +40,7 @@ from checkers.contract.fates.lost_record import LostRecord
 from checkers.contract.fates.retention import deleted
 from checkers.contract.realised.settings import Realised
 from checkers.contract.realised.terms import Terms
+from checkers.contract.realised.timeline import Election
 from checkers.history.forced_elections import was_forced
 from checkers.history.tables import NONE
 
@@ -244,7 +245,7 @@ def _unsynced(
     counted = _not_back(record, fate, evidence, realised, committed_ns)
     unclean = [outage for outage in counted if _held(record, outage)]
     if len(unclean) >= terms.min_isr:
-        if passed_over := _passed_over(fate, evidence, realised, terms):
+        if passed_over := _passed_over(record, fate, evidence, realised, terms):
             clause = (
                 f"{removal} without it, past {_several(passed_over)}: eligible, and not shut down uncleanly"
             )
@@ -331,14 +332,17 @@ def _known_ns(record: LostRecord, fate: Fate, evidence: PartitionEvidence, since
     return min((each for each in (sampled_ns, record.shown_ns) if each != NONE), default=NONE)
 
 
-def _passed_over(fate: Fate, evidence: PartitionEvidence, realised: Realised, terms: Terms) -> frozenset[int]:
+def _passed_over(
+    record: LostRecord, fate: Fate, evidence: PartitionEvidence, realised: Realised, terms: Terms
+) -> frozenset[int]:
     """Who could have been elected instead, and had it all. Who registers after an unclean shutdown leaves the
     ISR and the ELR (KIP-966): one that has lost its pages is elected from there when nobody else is left. The
-    last known leader is elected from neither."""
+    last known leader is elected from neither: then those count whom nothing had taken out of them."""
     election = fate.removed_by
     assert election is not None
+    struck_out = _struck_out(record, election, realised)
     if election.kind not in ("clean", "ELR"):
-        return frozenset()
+        return struck_out
     latest_ns = election.at_ns + realised.timeline.slack_ns
     gone = {
         outage.node
@@ -346,7 +350,16 @@ def _passed_over(fate: Fate, evidence: PartitionEvidence, realised: Realised, te
         if outage.unclean and outage.since_ns <= latest_ns and election.at_ns <= outage.until_ns
     }
     eligible = election.isr | election.elr if terms.elr else election.isr
-    return eligible - gone - {election.leader}
+    return (eligible - gone | struck_out) - {election.leader}
+
+
+def _struck_out(record: LostRecord, election: Election, realised: Realised) -> frozenset[int]:
+    """Who was taken out of the ISR and the ELR by no right, since the record may have been written."""
+    timeline = realised.timeline
+    first = timeline.at(record.tp, record.since_ns - timeline.slack_ns)
+    if first is None or NONE in (first.log_offset, election.log_offset):
+        return frozenset()
+    return realised.eligible.struck_out_until(record.tp, first.log_offset, election.log_offset)
 
 
 def _held(record: LostRecord, outage: Outage) -> bool:

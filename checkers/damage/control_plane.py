@@ -47,6 +47,19 @@ def lower_epoch(history: EditableHistory, rng: Random) -> None:
     ]
 
 
+@noticed_by(Property.ELIGIBLE_STEP)
+def make_eligible(history: EditableHistory, rng: Random) -> None:
+    """A replica becomes eligible that was neither in sync nor eligible."""
+    outside = [
+        (row, node)
+        for before, row in _steps(history)
+        if row.partition_epoch
+        for node in {*row.replicas} - {*before.isr, *before.elr, *row.isr}
+    ]
+    row, node = pick(rng, outside)
+    swap(history.metadata, row, replace(row, elr=(*row.elr, node)))
+
+
 @noticed_by(Property.LEADER_LEGAL)
 def forge_election(history: EditableHistory, rng: Random) -> None:
     """A replica that was neither in sync nor eligible is elected, cleanly or not, though nothing allows
@@ -238,6 +251,7 @@ def raise_min_isr(history: EditableHistory, rng: Random) -> None:
 CONTROL_PLANE_KINDS = (
     drop_metadata_record,
     lower_epoch,
+    make_eligible,
     forge_election,
     elect_outside_isr,
     fence_without_removal,

@@ -34,6 +34,10 @@ class Bug(Enum):
         "ELR, though one that is could lead (KIP-460)"
     )
     ELR_KEPT_AFTER_UNCLEAN_SHUTDOWN = "an unclean shutdown leaves a replica in the ISR and the ELR (KIP-966)"
+    ELIGIBLE_REPLICA_FORGOTTEN = (
+        "the controller takes a broker out of the ELR that was stopped in order, when it registers again "
+        "(KIP-966)"
+    )
     HIGH_WATERMARK_EXPOSED_EARLY = (
         "a follower takes over the leader's high watermark before it has truncated, and serves readers "
         "by it (KAFKA-14704)"

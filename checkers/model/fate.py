@@ -81,7 +81,7 @@ class _Fates:
             if one.at_s <= cluster.known.closed_s:
                 self._started.setdefault(one.partition, []).append(one)
         self._elected: dict[tuple[int, int], Record] = {}
-        of_partitions: dict[int, list[Record]] = {}
+        self._changes = of_partitions = dict[int, list[Record]]()
         for each in cluster.controller.records:
             if isinstance(each.state, PartitionState):
                 of_partitions.setdefault(each.state.partition, []).append(each)
@@ -92,6 +92,7 @@ class _Fates:
             for number, changes in of_partitions.items()
             if [_leader(one) for one in changes if one.at_s <= cluster.known.closed_s][-1:] == [NO_LEADER]
         }
+        self._forgotten = cluster.controller.forgotten
         self._registrations: dict[int, list[Record]] = {}
         for each in cluster.controller.records:
             if isinstance(each.state, Registration):
@@ -307,10 +308,26 @@ class _Fates:
         anew, and is neither then."""
         before = removal.before
         assert before is not None
+        if self._forgotten_until(removal, partition) - {_leader(removal)}:
+            return True
         always = dict.fromkeys(BROKERS, 0.0)
         gone = {one.node for one in self._in_sync[partition].without_recovery(always, removal.at_s)}
         eligible = {*before.isr, *(before.elr if elr else ())} - gone - {_leader(removal)}
         return removal.election in ("isr", "elr") and bool(eligible)
+
+    def _forgotten_until(self, removal: Record, partition: int) -> set[int]:
+        """Whom the planted bug had taken out of the ELR, and who was not in sync or eligible again."""
+        return {
+            node
+            for offset, number, node in self._forgotten
+            if number == partition
+            and offset < removal.offset
+            and not any(
+                node in (*each.state.isr, *each.state.elr)
+                for each in self._changes[partition]
+                if isinstance(each.state, PartitionState) and offset < each.offset < removal.offset
+            )
+        }
 
     @cached_property
     def _read_s(self) -> Mapping[int, float]:

@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias
 from checkers.contract.realised.terms import TermsOverTime, TopicPromise
 from checkers.contract.realised.timeline import Clock, Timeline
 from checkers.history.log_runs import BatchProducers, LogRun
+from checkers.history.metadata_log.eligible import Eligible
 from checkers.history.metadata_log.passed_over import PassedOver
 from checkers.history.metadata_log.settings import ELR_FEATURE
 from checkers.history.node_clocks import Ahead, spans_of
@@ -64,12 +65,14 @@ class Realised:
     timeline: Timeline = field(init=False)
     terms: TermsOverTime = field(init=False)
     passed_over: PassedOver = field(init=False)
+    eligible: Eligible = field(init=False)
     clocks_ahead: Mapping[int, Sequence[Ahead]] = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "timeline", Timeline(self.context, self.clock))
         object.__setattr__(self, "terms", TermsOverTime(self.context, self.clock, self.elr))
         object.__setattr__(self, "passed_over", PassedOver(self.context))
+        object.__setattr__(self, "eligible", Eligible(self.context, self.clock))
         object.__setattr__(self, "clocks_ahead", spans_of(self.context.faults))
 
     def producer(self, number: int) -> ProducerPromise:

@@ -181,6 +181,23 @@ def _last_one_back_first(rng: Random, ring: Ring) -> tuple[Action, ...]:
     )
 
 
+def _stopped_and_back(rng: Random, ring: Ring) -> tuple[Action, ...]:
+    """A follower is killed, another one stopped in order; it is back before the leader, which loses its
+    power."""
+    leader, second, third = ring
+    at_s = rng.uniform(3.0, 4.0)
+    return (
+        _cut_off_clients(at_s, 8.5),
+        Kill(at_s=at_s + 1.5, hold_s=19.0, nodes=(third,)),
+        CleanStop(at_s=at_s + 6.5, hold_s=7.5, nodes=(second,)),
+        PowerLoss(at_s=at_s + 10.0, hold_s=6.0, nodes=(leader,)),
+    )
+
+
+def _cut_off_clients(at_s: float, hold_s: float) -> Partition:
+    return Partition(at_s=at_s, hold_s=hold_s, edges=tuple(f"client->{broker}" for broker in BROKERS))
+
+
 def _deposed(rng: Random, ring: Ring) -> tuple[Action, ...]:
     """A leader without controllers and followers, until its successor has written more than it."""
     return _cut_off_leader(rng, ring)
@@ -255,6 +272,7 @@ _RECIPES: Mapping[Bug, tuple[Recipe, Change]] = {
     Bug.UNCLEAN_ELECTION_FORBIDDEN: (_alone_and_killed, _without_elr),
     Bug.UNCLEAN_ELECTION_TOO_EARLY: (_behind_and_elected, _unclean),
     Bug.ELR_KEPT_AFTER_UNCLEAN_SHUTDOWN: (_last_one_back_first, _with_elr),
+    Bug.ELIGIBLE_REPLICA_FORGOTTEN: (_stopped_and_back, _with_elr),
     Bug.HIGH_WATERMARK_EXPOSED_EARLY: (_cut_off_leader, _acks_1),
     Bug.FENCED_BROKER_STAYS_IN_ISR: (_killed, _short_session),
     Bug.DEPOSED_LEADER_ACKS_ALL: (_deposed, _as_drawn),

@@ -101,6 +101,8 @@ class Controller:
         self._older_isr: dict[int, tuple[int, ...]] = {}
         self._offline: set[tuple[int, int]] = set()
         """Replicas in log directories that have failed: broker and partition."""
+        self.forgotten: list[tuple[int, int, int]] = []
+        """Whom a planted bug has taken out of the ELR: since which offset, of which partition."""
         self._lost_s = -1.0
         self._known_available: tuple[tuple[int, int], bool] = (-1, -1), False
         settings = cluster.case.settings
@@ -368,6 +370,8 @@ class Controller:
         changes: list[Change] = []
         if known is not None and previous_epoch != known.broker_epoch:
             changes = self._unclean_shutdown(node)
+        elif Bug.ELIGIBLE_REPLICA_FORGOTTEN in self._cluster.bugs:
+            changes = self._forget(node)
         self._contact_s[node] = loop.now_s
         self._stopping_offset.pop(node, None)
         self._offline = {each for each in self._offline if each[0] != node}
@@ -404,6 +408,15 @@ class Controller:
             for state in states
         ]
         return [one for one in found if one is not None]
+
+    def _forget(self, node: int) -> list[Change]:
+        """The planted controller: whatever its last process left behind, a new one is not eligible."""
+        changes = self._unclean_shutdown(node)
+        for one in changes:
+            if node in self.partitions[one.state.partition].elr and node not in one.state.elr:
+                self._cluster.manifest(Bug.ELIGIBLE_REPLICA_FORGOTTEN)
+                self.forgotten.append((self._offset, one.state.partition, node))
+        return changes
 
     def heartbeat(
         self, node: int, broker_epoch: int, metadata_offset: int, *, wants_fence: bool, wants_stop: bool

@@ -21,6 +21,7 @@ from itertools import pairwise
 
 from checkers.history.forced_elections import KIND, was_forced
 from checkers.history.metadata_log.passed_over import PassedOver
+from checkers.history.metadata_log.registered import registered_at
 from checkers.history.metadata_log.settings import UNCLEAN, Settings
 from checkers.history.node_releases import UncleanBySetting
 from checkers.history.rows import BrokerState, Context, MetadataChange
@@ -124,14 +125,5 @@ def _is_last_known_leader(
 ) -> bool:
     """Nobody in sync or eligible is left. A broker that shut down uncleanly leaves the ELR by its new
     registration, in the same append as the election."""
-    left = ({*before.isr, *before.elr}) - _registered_at(row.at_ms, brokers)
+    left = ({*before.isr, *before.elr}) - registered_at(row.at_ms, brokers).keys()
     return before.last_known_elr == (row.leader,) and not left
-
-
-def _registered_at(at_ms: int, brokers: Sequence[BrokerState]) -> set[int]:
-    """Whose new processes registered at a time: the first record with their broker epoch is of then."""
-    first: dict[tuple[int, int], BrokerState] = {}
-    for state in sorted(brokers, key=lambda state: state.log_offset):
-        if state.registered:
-            first.setdefault((state.node, state.broker_epoch), state)
-    return {state.node for state in first.values() if state.at_ms == at_ms}

@@ -14,6 +14,7 @@ from checkers.history.rows import (
     History,
     LogRecord,
     MetadataChange,
+    NodeEvent,
     Producer,
     Proof,
     Read,
@@ -156,6 +157,7 @@ def history(*rows, missing=()) -> History:
         final_log=of(LogRecord),
         proofs=of(Proof),
         broker_lines=of(BrokerLine),
+        node_events=of(NodeEvent),
     )
 
 

@@ -50,6 +50,7 @@ def test_the_properties_of_the_specification_are_these():
     assert {each.value for each in Property if each.record.family is Family.CONTROL_PLANE} == {
         "ack-contract",
         "leader-legal",
+        "eligible-step",
         "fenced-out",
         "one-leader",
         "epoch-step",

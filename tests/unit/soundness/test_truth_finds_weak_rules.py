@@ -24,6 +24,7 @@ from checkers.contract.label import BlockLabels, Label
 from checkers.contract.realised import timeline
 from checkers.contract.realised.downtimes import NEVER_NS
 from checkers.contract.realised.terms import Terms
+from checkers.history.metadata_log.eligible import Eligible
 from checkers.history.metadata_log.passed_over import PassedOver
 from checkers.history.node_clocks import RIGHT
 from checkers.model import (
@@ -90,6 +91,18 @@ NOT_THE_LAST_RESORT = Case(
     bugs=frozenset({Bug.UNCLEAN_ELECTION_TOO_EARLY}),
 )
 """Broker 3 has fallen behind and the leader is killed: 3 leads, though 2 is in sync, and alive."""
+STRUCK_OUT = Case(
+    seed=77_000_002,
+    settings=ModelSettings(first_leader=1, records=150, load_s=30.0),
+    schedule=(
+        Partition(at_s=3.5, hold_s=8.5, edges=("client->1", "client->2", "client->3")),
+        Kill(at_s=5.0, hold_s=19.0, nodes=(3,)),
+        CleanStop(at_s=10.0, hold_s=7.5, nodes=(2,)),
+        PowerLoss(at_s=13.5, hold_s=6.0, nodes=(1,)),
+    ),
+    bugs=frozenset({Bug.ELIGIBLE_REPLICA_FORGOTTEN}),
+)
+"""Broker 2, stopped in order, is not eligible any more when it is back; 1 leads, which has lost its pages."""
 RUNS_OF_CORRECT = 30
 RUNS_OF_A_BUG = 4
 RUNS_OF_CLOCKS = 20
@@ -239,6 +252,10 @@ WEAKENED: dict[str, tuple[tuple[Any, str, Any], Bug | None]] = {
         (PassedOver, "by", lambda *_: frozenset()),
         NOT_THE_LAST_RESORT,
     ),
+    "who is taken out of the ELR does not matter": (
+        (Eligible, "struck_out", lambda *_: {}),
+        STRUCK_OUT,
+    ),
     "whoever was let in again lacks it still": (
         (fate, "_had_it_again", lambda *_: False),
         LET_IN_AGAIN,
@@ -292,8 +309,8 @@ WEAKENED: dict[str, tuple[tuple[Any, str, Any], Bug | None]] = {
 
 @pytest.mark.parametrize(
     "case",
-    [TOO_FEW, LET_IN_AGAIN, PASSED_OVER, NOT_THE_LAST_RESORT],
-    ids=["too few", "let in again", "passed over", "not the last resort"],
+    [TOO_FEW, LET_IN_AGAIN, PASSED_OVER, NOT_THE_LAST_RESORT, STRUCK_OUT],
+    ids=["too few", "let in again", "passed over", "not the last resort", "struck out"],
 )
 def test_the_honest_verdict_on_a_case_of_its_own_is_the_truth(case):
     (run,) = runs(case)

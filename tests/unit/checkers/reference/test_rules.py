@@ -343,6 +343,7 @@ def test_the_counts_are_of_what_was_examined_and_what_is_undecided():
         "offset-gap": (3, 1),
         "ack-contract": (0, 0),
         "leader-legal": (0, 0),
+        "eligible-step": (0, 0),
         "fenced-out": (0, 0),
         "epoch-step": (0, 0),
         "hw-monotone": (1, 0),
