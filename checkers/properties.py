@@ -59,7 +59,8 @@ class Property(StrEnum):
         sentence="nothing below the high watermark is lost, also of sends that are not acknowledged",
         violated_when=(
             "an offset that was below the high watermark (delivered to a reader, or below a sampled high "
-            "watermark) holds another record, or none, in the final log"
+            "watermark) holds another record, one of a later leader epoch than the sample, or none, in the "
+            "final log"
         ),
         family=Family.DURABILITY,
         unit=ExaminedUnit.READ_OR_SAMPLED_OFFSET,

@@ -71,6 +71,16 @@ class AckSpans:
     """Shape (p,): which of them asked for acks=all."""
 
 
+class SampledEpoch(NamedTuple):
+    """The samples of one leader epoch of a partition (-1: of an unknown one): first and last time, in ns, and
+    the greatest high watermark."""
+
+    leader_epoch: int
+    first_ns: int
+    last_ns: int
+    highest: int
+
+
 class RowGroup(NamedTuple):
     """A row group of a file that may hold rows of a part. A tuple, as thousands of them go to workers."""
 
@@ -135,8 +145,8 @@ class PartitionTask:
     """None: its final read is not proven complete, it decides nothing."""
     highest: int = NONE
     """The greatest sampled high watermark."""
-    epochs: tuple[tuple[int, int, int], ...] = ()
-    """Of the samples of each known leader epoch: first and last time (ns), greatest high watermark."""
+    epochs: tuple[SampledEpoch, ...] = ()
+    """The samples of each known leader epoch."""
     ack_spans: AckSpans | None = None
     """None: it is not decided whether acks=all was backed."""
     read_limits: Ints | None = None

@@ -382,12 +382,16 @@ def _key(producer: Ints, sequence: Ints) -> Ints:
 
 def _written(block: AnomalyBlock, offset: Ints, evidence: PartitionEvidence) -> tuple[Ints, Ints]:
     """When the record at `offset` of each row was there at the latest, shape (rows,): acknowledged or given
-    to a reader, whichever came first; of one that nobody knows, when the first sample was above it. And under
-    which epoch it was there, as far as that is known: that of the sample."""
+    to a reader, whichever came first; of one that nobody knows, when the first sample was above it, no later
+    one than of the epoch under which it was there. And that epoch, as far as it is known: the sample's."""
     written, under = block.written_ns(), block.under_epoch.copy()
     for row in np.flatnonzero(written == NONE).tolist():
-        its = int(offset[row])
-        above = [(each.first_above(its), epoch) for epoch, each in evidence.high_watermarks.items()]
+        its, latest = int(offset[row]), int(under[row])
+        above = [
+            (each.first_above(its), epoch)
+            for epoch, each in evidence.high_watermarks.items()
+            if latest == NONE or epoch <= latest
+        ]
         written[row], epoch = min((first for first in above if first[0] != NONE), default=(NONE, NONE))
         under[row] = max(under[row], epoch)
     return written, under

@@ -59,6 +59,23 @@ def replace_what_was_exposed(history: EditableHistory, rng: Random) -> None:
     swap(history.log, record, replace(fresh(history, rng, record.tp), offset=record.offset))
 
 
+@noticed_by(Property.HW_LOSS)
+def write_over_what_was_exposed(history: EditableHistory, rng: Random) -> None:
+    """From a record below a sampled high watermark on, the log is of a later leader epoch than the sample."""
+    decided = history.decided()
+    sample = pick(rng, [s for s in history.watermarks if s.leader_epoch != NONE and s.tp in decided])
+    proof = proof_of(history, sample.tp)
+    end = min(sample.high_watermark, proof.high_watermark)
+    first = pick(rng, [r for r in history.log if r.tp == sample.tp and proof.log_start <= r.offset < end])
+    later = sample.leader_epoch + rng.randint(1, 2)
+    history.log = [
+        replace(r, leader_epoch=max(r.leader_epoch, later))
+        if r.tp == sample.tp and r.offset >= first.offset
+        else r
+        for r in history.log
+    ]
+
+
 @perhaps_harmless
 def shift_watermark(history: EditableHistory, rng: Random) -> None:
     """One sample is off, in height or in time or in epoch."""
@@ -140,6 +157,7 @@ def start_later(history: EditableHistory, rng: Random) -> None:
 SAMPLE_KINDS = (
     raise_watermark,
     replace_what_was_exposed,
+    write_over_what_was_exposed,
     shift_watermark,
     lose_samples,
     merge_epochs,

@@ -4,6 +4,7 @@ Invariant: an offset that was once below the high watermark holds the same recor
 Evidence that an offset was below it, and of which record it held:
     1. a reader was given a record there (readers get nothing above the high watermark)
     2. a sampled high watermark lay above it: then *something* was there
+       that it is gone shows too if a record is there that was appended under a later epoch than the sample's
     3. a record was acknowledged there, and the samples of one leader epoch begin before it was sent, end
        after it was acknowledged, and rise above it: the log that acknowledged it is the log that was sampled
 Counterexample (no acknowledged record is lost, so acked-loss is blind to it):
@@ -15,12 +16,12 @@ undecided. A transaction's marker is no record: checkers/history/markers.py.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from checkers.anomalies import Anomaly
-from checkers.history.rows import Read, Send, TopicPartition
+from checkers.history.rows import LogRecord, Read, Send, TopicPartition, Watermark
 from checkers.history.tables import NONE
 from checkers.properties import Property
 from checkers.reference.facts import Facts, Rule, holes, of_send
@@ -32,8 +33,10 @@ def hw_loss(facts: Facts) -> Iterator[Anomaly]:
     """Each (partition, offset, record) that was below the high watermark and is gone, and each run of offsets
     of which only that is known. Subset: whole."""
     witnessed = list(hw_loss_witnessed(facts))
+    named = {(a.tp, a.offset) for a in witnessed}
     yield from witnessed
-    yield from hw_loss_unwitnessed(facts, {(a.tp, a.offset) for a in witnessed})
+    yield from hw_loss_unwitnessed(facts, named)
+    yield from hw_loss_replaced(facts, named)
 
 
 def hw_loss_witnessed(facts: Facts) -> Iterator[Anomaly]:
@@ -61,6 +64,68 @@ def hw_loss_unwitnessed(facts: Facts, witnessed: Collection[tuple[TopicPartition
         )
         yield from holes(
             Property.HW_LOSS, tp, gone, f"the high watermark was {highest} once, {{nothing}} now"
+        )
+
+
+def hw_loss_replaced(facts: Facts, witnessed: Collection[tuple[TopicPartition, int]]) -> Iterator[Anomaly]:
+    """Each run of offsets below a sampled high watermark (2) that hold records of one later leader epoch, and
+    that no witness names: whatever was there under the sample's epoch is gone. Subset: whole."""
+    runs: list[_Replaced] = []
+    highest = {tp: _highest_of_epochs(facts.watermarks[tp]) for tp in facts.proof}
+    for record in facts.log:
+        tp, offset = record.tp, record.offset
+        if offset < facts.proof[tp].log_start or facts.undecided(tp, offset) or (tp, offset) in witnessed:
+            continue
+        under = min((epoch for epoch, above in highest[tp].items() if offset < above), default=NONE)
+        if not NONE < under < record.leader_epoch:
+            continue
+        last = runs[-1] if runs else None
+        if last is not None and last.goes_on(record, under):
+            runs[-1] = replace(last, last=record)
+        else:
+            runs.append(_Replaced(under_epoch=under, first=record, last=record))
+    yield from (run.anomaly() for run in runs)
+
+
+def _highest_of_epochs(samples: Sequence[Watermark]) -> dict[int, int]:
+    """The greatest high watermark that was sampled under each known leader epoch."""
+    highest: dict[int, int] = {}
+    for sample in samples:
+        if sample.leader_epoch >= 0:
+            before = highest.get(sample.leader_epoch, NONE)
+            highest[sample.leader_epoch] = max(before, sample.high_watermark)
+    return highest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Replaced:
+    """Neighbouring records of one leader epoch, below a high watermark that was sampled under an earlier one,
+    the first such. No leader's log has records of a later epoch than its own."""
+
+    under_epoch: int
+    first: LogRecord
+    last: LogRecord
+
+    def goes_on(self, record: LogRecord, under_epoch: int) -> bool:
+        """Whether a record belongs to the run."""
+        here = self.last.tp, self.last.offset + 1, self.last.leader_epoch, self.under_epoch
+        return here == (record.tp, record.offset, record.leader_epoch, under_epoch)
+
+    def anomaly(self) -> Anomaly:
+        """What was there is gone; nobody knows what it was."""
+        first, last = self.first.offset, self.last.offset
+        where = f"offset {first} holds" if first == last else f"offsets {first} to {last} hold"
+        was = f"the high watermark was above under leader epoch {self.under_epoch}"
+        return Anomaly(
+            property=Property.HW_LOSS,
+            topic=self.first.topic,
+            partition=self.first.partition,
+            offset=first,
+            last_offset=last,
+            producer=NONE,
+            sequence=NONE,
+            under_epoch=self.under_epoch,
+            note=f"{was}, {where} what was written under {self.first.leader_epoch} now",
         )
 
 

@@ -7,7 +7,8 @@ from checkers.history.markers import EVERY_HOLE, EmptyOffsets
 from checkers.history.tables import NONE
 from checkers.properties import Property
 from spark_verify.kernels.ids import distinct
-from spark_verify.kernels.notes import HoleNote, LeapNote, Note
+from spark_verify.kernels.notes import HoleNote, LeapNote, Note, ReplacedNote
+from spark_verify.kernels.replaced import REPLACED
 from spark_verify.partition_task import Columns, Ints, PartitionTask, Window
 
 
@@ -37,6 +38,23 @@ def nameless_losses(task: PartitionTask, window: Window, holes: Ints, named: Int
     runs = _without(_read_only(holes, window, task.highest), distinct(named))
     words = f"the high watermark was {task.highest} once, {{nothing}} now"
     return _ranges(Property.HW_LOSS, task, runs[:, 0], runs[:, 1] - 1, words)
+
+
+def replaced_losses(task: PartitionTask, window: Window, replaced: Columns, named: Ints) -> AnomalyBlock:
+    """hw-loss: the runs of offsets below a sampled high watermark that hold records of one later leader
+    epoch, and that no witness names. `replaced`: the columns REPLACED of replaced.py."""
+    offset = replaced["offset"]
+    left = (offset >= window.log_start) & ~window.unread(offset) & ~np.isin(offset, named)
+    offset, epoch, under = (replaced[name][left] for name in REPLACED)
+    fresh = np.ones(len(offset), bool)
+    fresh[1:] = (np.diff(offset) != 1) | (np.diff(epoch) != 0) | (np.diff(under) != 0)
+    begins = np.flatnonzero(fresh)
+    ends = np.append(begins[1:], len(offset))[: len(begins)] - 1
+    run = {"offset": offset[begins], "last_offset": offset[ends], "under_epoch": under[begins]}
+    note = ReplacedNote(
+        first=offset[begins], last=offset[ends], under_epoch=under[begins], leader_epoch=epoch[begins]
+    )
+    return block(Property.HW_LOSS, task, run, note)
 
 
 def without_markers(holes: Ints, known: EmptyOffsets) -> Ints:

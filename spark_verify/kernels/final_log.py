@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from checkers.errors import MalformedHistory
 from spark_verify.kernels.ids import Ids
+from spark_verify.kernels.replaced import Replaced
 from spark_verify.partition_task import Bools, Columns, Ints, PartitionTask, Slice, values_of
 
 LOG_COLUMNS = ("offset", "producer", "sequence", "checksum")
@@ -106,12 +107,19 @@ def is_run(offsets: Ints) -> bool:
     return bool((offsets[1:] > offsets[:-1]).all())
 
 
-def read_final_log(task: PartitionTask) -> FinalLog:
-    """The log of a partition, or of a part; raises MalformedHistory, also when its offsets do not ascend."""
+def read_final_log(task: PartitionTask, replaced: Replaced | None = None) -> FinalLog:
+    """The log of a partition, or of a part; raises MalformedHistory, also when its offsets do not ascend.
+
+    `replaced` takes the leader epochs, which are kept nowhere else.
+    """
     parts, before = [], _Before()
-    for piece in task.slices("final_log", LOG_COLUMNS):
+    names = LOG_COLUMNS if replaced is None else (*LOG_COLUMNS, "leader_epoch")
+    for piece in task.slices("final_log", names):
         before.check(piece)
-        parts.append(piece.columns(LOG_COLUMNS))
+        columns = piece.columns(names)
+        if replaced is not None:
+            replaced.add(columns["offset"], columns.pop("leader_epoch"))
+        parts.append(columns)
     return FinalLog(
         {
             name: np.concatenate([part[name] for part in parts]) if parts else _EMPTY[name]

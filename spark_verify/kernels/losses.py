@@ -126,7 +126,7 @@ def _acks_below_watermark(its: Unexplained) -> Bools:
     invoked_ns, completed_ns, at = (
         its.unplaced[name][rows] for name in ("invoked_ns", "completed_ns", "offset")
     )
-    for first_ns, last_ns, highest in its.task.epochs:
+    for _, first_ns, last_ns, highest in its.task.epochs:
         found[rows[(first_ns <= invoked_ns) & (completed_ns <= last_ns) & (at < highest)]] = True
     return found
 

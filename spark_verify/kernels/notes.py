@@ -106,6 +106,24 @@ class HoleNote:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReplacedNote:
+    """Under which epoch the high watermark was above the offsets [first, last] of each anomaly, and what is
+    there now."""
+
+    first: Ints
+    last: Ints
+    under_epoch: Ints
+    leader_epoch: Ints
+
+    def __call__(self, place: int) -> str:
+        """Half a sentence."""
+        first, last = int(self.first[place]), int(self.last[place])
+        where = f"offset {first} holds" if first == last else f"offsets {first} to {last} hold"
+        was = f"the high watermark was above under leader epoch {self.under_epoch[place]}"
+        return f"{was}, {where} what was written under {self.leader_epoch[place]} now"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LeapNote:
     """Which offset a reader was given before."""
 

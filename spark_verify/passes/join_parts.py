@@ -24,6 +24,7 @@ from spark_verify.kernels.ids import Ids, IntegerSet
 from spark_verify.kernels.match_by_id import Matched, match_by_id, unresolved
 from spark_verify.kernels.order import NOTHING_BELOW, Extremes, latest_of
 from spark_verify.kernels.reads import JUMP_COLUMNS, SEAM_COLUMNS, jumps_between
+from spark_verify.kernels.replaced import REPLACED
 from spark_verify.kernels.residue import Residue, joined_residues, residue_of
 from spark_verify.partition_task import Columns, Ints, PartitionTask, joined
 from spark_verify.passes.duplicate_ids import added
@@ -167,6 +168,7 @@ def finish(whole: Joined, matched: Matched | None, offenders: Sequence[Ids]) -> 
         jumps=joined(JUMP_COLUMNS, jumps),
         seams={},
         empty=_joined_runs([left.empty for left in whole.lefts]),
+        replaced=joined(REPLACED, [left.replaced for left in whole.lefts]),
         suspects=Ids.joined([*(left.suspects for left in whole.lefts), *offenders]),
         extremes=NOTHING_BELOW,
     )

@@ -17,6 +17,7 @@ from spark_verify.kernels.given import doubtful_rows
 from spark_verify.kernels.ids import Ids
 from spark_verify.kernels.order import Extremes, Sequences, latest_of, out_of_real_time, steps
 from spark_verify.kernels.reads import READ_COLUMNS, Reads, Streams
+from spark_verify.kernels.replaced import Replaced
 from spark_verify.kernels.residue import Residue, residue_of, rows_left
 from spark_verify.partition_task import Bools, Columns, Ints, PartitionTask, Slice, Window
 from spark_verify.passes.duplicate_ids import SequenceSums, added, sums
@@ -35,6 +36,8 @@ class Laid:
     before: ReadsBefore | None
     reads: Reads
     streams: Streams
+    replaced: Columns
+    """The columns REPLACED of replaced.py."""
 
     @property
     def log(self) -> FinalLog:
@@ -60,7 +63,8 @@ class Laid:
 
 def lay(task: PartitionTask, window: Window) -> Laid:
     """Read one partition or part; raises MalformedHistory."""
-    log, backed = read_final_log(task), _backed(task)
+    replaced, backed = Replaced(task.epochs), _backed(task)
+    log = read_final_log(task, replaced if task.epochs else None)
     acks = PlacedAcks(task, log)
     for batch, _ in numbered(task, "sends", SEND_COLUMNS):
         acks.add(batch)
@@ -84,6 +88,7 @@ def lay(task: PartitionTask, window: Window) -> Laid:
         before=before,
         reads=reads,
         streams=streams,
+        replaced=replaced.found(),
     )
 
 

@@ -19,7 +19,7 @@ from checkers.judgement import PartitionUndecided
 from checkers.places import Place, as_text
 from checkers.reference.control_plane.early_read import ReadLimits, read_limits
 from checkers.reference.facts import unanswered
-from spark_verify.partition_task import BATCH_ROWS, PartitionTask, Window
+from spark_verify.partition_task import BATCH_ROWS, PartitionTask, SampledEpoch, Window
 from spark_verify.passes.control_plane import spans_by_partition, times_of
 from spark_verify.passes.replicas.open_replicas import open_replicas
 from spark_verify.passes.replicas.scan_replicas import ReplicaTask
@@ -73,11 +73,7 @@ def open_history(history_dir: Place, *, batch_rows: int = BATCH_ROWS) -> OpenedH
             rows=sum(_check_file(unit_path(history_dir, table, *tp), table, tp) for table in PARTITIONED),
             window=windows.get(tp),
             highest=max((epoch.highest for epoch in sampled.get(tp, ())), default=NONE),
-            epochs=tuple(
-                (epoch.first_ns, epoch.last_ns, epoch.highest)
-                for epoch in sampled.get(tp, ())
-                if epoch.leader_epoch >= 0
-            ),
+            epochs=tuple(epoch for epoch in sampled.get(tp, ()) if epoch.leader_epoch >= 0),
             ack_spans=ack_spans.get(tp),
             read_limits=limit_times.get(tp),
             unanswered=no_answer,
@@ -127,17 +123,7 @@ def _check_file(path: Place, table: str, tp: TopicPartition) -> int:
         return int(footer.num_rows)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _SampledEpoch:
-    """The samples of one leader epoch of a partition (-1: of an unknown one)."""
-
-    leader_epoch: int
-    first_ns: int
-    last_ns: int
-    highest: int
-
-
-def _sampled(history_dir: Place) -> dict[TopicPartition, list[_SampledEpoch]]:
+def _sampled(history_dir: Place) -> dict[TopicPartition, list[SampledEpoch]]:
     """All that the rules need of the samples: one row for each leader epoch, however many there were."""
     keys = ["topic", "partition", "leader_epoch"]
     columns = [*keys, "at_ns", "high_watermark"]
@@ -145,9 +131,9 @@ def _sampled(history_dir: Place) -> dict[TopicPartition, list[_SampledEpoch]]:
     epochs = samples.group_by(keys, use_threads=False).aggregate(
         [("at_ns", "min"), ("at_ns", "max"), ("high_watermark", "max")]
     )
-    found: dict[TopicPartition, list[_SampledEpoch]] = defaultdict(list)
+    found: dict[TopicPartition, list[SampledEpoch]] = defaultdict(list)
     for row in epochs.to_pylist():
-        epoch = _SampledEpoch(
+        epoch = SampledEpoch(
             leader_epoch=row["leader_epoch"],
             first_ns=row["at_ns_min"],
             last_ns=row["at_ns_max"],

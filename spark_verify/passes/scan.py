@@ -12,7 +12,7 @@ import numpy as np
 
 from checkers.anomalies import AnomalyBlock
 from spark_verify.kernels.acks import SendCounts
-from spark_verify.kernels.blocks import gaps, leaps, nameless_losses, without_markers
+from spark_verify.kernels.blocks import gaps, leaps, nameless_losses, replaced_losses, without_markers
 from spark_verify.kernels.control_plane.backed_acks import BackedAcks
 from spark_verify.kernels.control_plane.reads_before import ReadsBefore
 from spark_verify.kernels.final_log import HIGHEST, LOWEST, empty_runs
@@ -57,6 +57,8 @@ class Left:
     """The columns SEAM_COLUMNS."""
     empty: Ints
     """Shape (runs, 2): offsets without a record, as `empty_runs` gives them."""
+    replaced: Columns
+    """Records in another's place: the columns REPLACED of replaced.py."""
     suspects: Ids
     """Altered records and those out of order."""
     extremes: Extremes
@@ -147,6 +149,7 @@ def _left(laid: Laid, residue: Residue, order: Order) -> Left:
         jumps=laid.streams.jumps(),
         seams=laid.streams.seams(),
         empty=empty_runs(laid.log.offset, first, end),
+        replaced=laid.replaced,
         suspects=Ids.joined([altered, order.offenders]),
         extremes=order.extremes,
     )
@@ -186,6 +189,7 @@ def _blocks(its: Unexplained, left: Left) -> tuple[AnomalyBlock, ...]:
         *lost_acks(its),
         named,
         nameless_losses(its.task, its.window, holes, named.offset),
+        replaced_losses(its.task, its.window, left.replaced, named.offset),
         *lost_reads(its),
         gaps(its.task, its.window, holes),
         leaps(its.task, skips(left.jumps, left.empty)),

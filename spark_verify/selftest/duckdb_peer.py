@@ -24,7 +24,7 @@ CREATE VIEW send AS
     SELECT partition, producer, sequence, invoked_ns, completed_ns, outcome, "offset" AS acked, checksum
     FROM read_parquet('{history}/sends/*.parquet') SEMI JOIN proof USING (partition);
 CREATE VIEW log AS
-    SELECT partition, "offset" AS place, producer, sequence, checksum
+    SELECT partition, "offset" AS place, producer, sequence, checksum, leader_epoch
     FROM read_parquet('{history}/final_log/*.parquet') SEMI JOIN proof USING (partition);
 CREATE VIEW reading AS
     SELECT partition, reader, generation, "offset" AS place, producer, sequence, checksum,
@@ -98,7 +98,11 @@ WITH named AS (
 )
 SELECT (SELECT count(*) FROM named) + (
     SELECT count(*) FROM empty JOIN proof USING (partition) ANTI JOIN named USING (partition, place)
-    WHERE NOT (place >= high_watermark AND place < log_end))
+    WHERE NOT (place >= high_watermark AND place < log_end)) + (
+    SELECT count(*) FROM log JOIN proof USING (partition) ANTI JOIN named USING (partition, place)
+        SEMI JOIN exposed ON exposed.partition = log.partition AND exposed.leader_epoch >= 0
+            AND exposed.leader_epoch < log.leader_epoch AND place < highest
+    WHERE place >= log_start AND NOT (place >= high_watermark AND place < log_end))
 """
 
 _COUNTS: dict[Property, str] = {

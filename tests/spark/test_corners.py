@@ -24,9 +24,10 @@ from checkers.reference.transactions.rules import RULES as OF_TRANSACTIONS
 from spark_verify.kernels.final_log import FinalLog
 from spark_verify.kernels.ids import Ids, match
 from spark_verify.passes.apply_rules import RULES, SMALL_TABLES
+from spark_verify.passes.cut import Cutting
 from spark_verify.passes.fetch import IntegerSet
 from spark_verify.session.jobs import balanced, most_tasks
-from spark_verify.verify import verify
+from spark_verify.verify import verify, verify_all
 
 # All of one content, so that only ids tell records apart.
 ok, logged = partial(history_rows.ok, checksum=5), partial(history_rows.logged, checksum=5)
@@ -148,6 +149,31 @@ def test_witnesses_side_by_side_leave_no_empty_hole(tmp_path):
 
 def test_the_log_may_begin_behind_a_hole_that_was_deleted(tmp_path):
     assert holes_of(tmp_path, sample(6), proof(4, start=4)) == [("hw-loss", 4, 5)]
+
+
+@pytest.mark.parametrize("batch_rows", [2, 65_536])
+@pytest.mark.parametrize("cutting", [None, Cutting(at=(1, 3, 4)), Cutting(at=(5,))])
+def test_records_in_the_place_of_others_are_found_in_whatever_pieces_the_log_is_read(
+    tmp_path, batch_rows, cutting
+):
+    """Epochs 0 to 3 wrote the log; samples of four epochs, one unknown, were above parts of it; one place has
+    a witness, and the last is not decided."""
+    epochs = (0, 0, 1, 1, 1, 1, 2, 3, 3, 3)
+    log = [logged(1, number, number, epoch=epoch) for number, epoch in enumerate(epochs)]
+    sends = [replace(ok(1, number), outcome=Outcome.INFO) for number in range(10)]
+    samples = [sample(5, epoch=0), sample(4, epoch=0), sample(7, epoch=1), sample(10, epoch=2)]
+    history = history_rows.history(
+        *(*log, *sends, *samples, sample(9, epoch=-1), sample(3, epoch=5)),
+        *(read(2, 0, 3), proof(9, start=1, log_end=10)),
+    )
+    write(history, tmp_path, group_rows=3)
+    (ours,), wanted = (
+        verify_all([tmp_path], InlineSpark(), batch_rows=batch_rows, cutting=cutting),
+        check(history),
+    )
+    assert Counter(map(repr, ours.anomalies)) == Counter(map(repr, wanted.anomalies))
+    losses = [(a.offset, a.last_offset, a.under_epoch) for a in ours.anomalies if a.property == "hw-loss"]
+    assert sorted(losses) == [(2, 2, 0), (3, 3, -1), (4, 4, 0), (6, 6, 1), (7, 8, 2)]
 
 
 def test_a_record_read_in_another_partition_than_its_own_comes_with_its_send(tmp_path):

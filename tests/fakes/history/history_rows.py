@@ -48,9 +48,9 @@ def _record(producer, sequence, on, checksum) -> dict:
     }
 
 
-def logged(producer, sequence, offset, on=0, checksum=None) -> LogRecord:
-    """A record of the final log."""
-    return LogRecord(**_record(producer, sequence, on, checksum), offset=offset)
+def logged(producer, sequence, offset, on=0, checksum=None, epoch=NONE) -> LogRecord:
+    """A record of the final log, written under a leader epoch."""
+    return LogRecord(**_record(producer, sequence, on, checksum), offset=offset, leader_epoch=epoch)
 
 
 def read(producer, sequence, offset, on=0, reader=0, generation=0, checksum=None) -> Read:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fakes.history.history_rows import proof, sample
+from fakes.history.history_rows import TOPIC, proof, sample
 from fakes.run.whole_runs import (
     ALL,
     acked,
@@ -19,7 +19,7 @@ from fakes.run.whole_runs import (
     unanswered,
 )
 
-from checkers.history.rows import ClockPair, Fault, NodeEvent
+from checkers.history.rows import ClockPair, ConfigChange, Fault, NodeEvent
 from checkers.verdict.algebra import Verdict
 from harness.report.report import Report
 
@@ -113,6 +113,48 @@ def test_the_clients_fault_is_an_ack_without_offset_only_of_a_record_that_nobody
     ]
     assert report.document["properties"]["unknown-offset-ack"]["permitted"] == 1
     assert report.document["properties"]["unknown-offset-ack"]["violations"] == 1
+
+
+@pytest.mark.parametrize(
+    ("unclean", "verdict", "label", "clause"),
+    [
+        (
+            False,
+            Verdict.FAIL,
+            "violation",
+            "broker 2 was elected at 8.00 s (epoch 1, its log begins at offset 7) without",
+        ),
+        (True, Verdict.PASS, "permitted", "unclean election: broker 2, not in sync, was elected"),
+    ],
+    ids=["in sync", "an unclean election that is allowed"],
+)
+def test_what_was_below_the_high_watermark_is_lost_though_only_what_was_written_over_it_shows_that(
+    tmp_path: Path, unclean: bool, verdict: Verdict, label: str, clause: str
+) -> None:
+    """Ten records that nobody acknowledged or read; the high watermark of epoch 0 was 10. Broker 2 leads
+    epoch 1 from offset 7, and what it appends fills the log up to 12 before anybody looks again."""
+    key = "unclean.leader.election.enable"
+    rows = [*(unanswered(n, 1 + n / 10) for n in range(15)), *(kept(n, n, 0) for n in range(7))]
+    rows += [kept(n + 3, n, 1) for n in range(7, 12)]
+    states = metadata((0, 1, 0, ALL), (4, 1, 0, (1,) if unclean else ALL), (8, 2, 1, (2,)), (9, 2, 1, ALL))
+    states[2] = replace(states[2], recovering=unclean)
+    report = judged(
+        tmp_path,
+        [acked(0, 12, 12, producer=2), kept(0, 12, 1, producer=2), *rows],
+        tables={
+            "metadata": states,
+            "watermarks": [sample(10, at=ns(7)), replace(sample(13, at=ns(13), epoch=1), leader=2)],
+            "configs": [
+                ConfigChange(at_ms=-1, kind="reported", name=TOPIC, key=key, value=str(unclean).lower())
+            ],
+        },
+        topics=[{"name": TOPIC, "partitions": 1, "replication": 3, "config": {key: str(unclean).lower()}}],
+        producers=[{"producer": number, "acks": "all", "idempotence": True} for number in (1, 2)],
+        load_ended_ns=ns(13),
+    )
+    assert report.verdict is verdict
+    assert findings(report) == [("hw-loss", label, 7, 9)]
+    assert clauses(report)[0].startswith(clause)
 
 
 def test_a_log_start_that_moves_without_a_setting_that_moves_it_loses_what_was_below(tmp_path: Path) -> None:

@@ -284,6 +284,52 @@ def test_a_lost_record_acked_at_its_epochs_exposed_offset_is_named_though_nobody
     assert losses[0].completed_ns == 20
 
 
+def replaced(*rows, log=((0, 0), (1, 0), (2, 1), (3, 1), (4, 2))):
+    """The hw-loss anomalies (first offset, last, epoch of the sample) beside a log of (offset, epoch), in
+    which nothing else is wrong."""
+    records = [
+        each for offset, epoch in log for each in (info(1, offset), logged(1, offset, offset, epoch=epoch))
+    ]
+    judgement = check(history(*records, *rows))
+    assert {anomaly.property for anomaly in judgement.anomalies} <= {Property.HW_LOSS}
+    assert {(anomaly.producer, anomaly.sequence) for anomaly in judgement.anomalies} <= {(-1, -1)}
+    return sorted((a.offset, a.last_offset, a.under_epoch) for a in of_hw_loss(judgement))
+
+
+def test_what_was_below_a_high_watermark_is_gone_if_a_later_epoch_wrote_what_is_there_now():
+    """Nobody was given it or had it acknowledged: a run for each epoch that has written over it, and no
+    leader's log has records of later epochs than its own."""
+    assert replaced(sample(5, epoch=0)) == [(2, 3, 0), (4, 4, 0)]
+    assert replaced(sample(3, epoch=0), sample(5, epoch=1)) == [(2, 2, 0), (4, 4, 1)]
+    assert replaced(sample(4, epoch=0), sample(4, epoch=1)) == [(2, 3, 0)]
+    (loss,) = of_hw_loss(
+        check(history(sample(2, epoch=3), info(1, 0), logged(1, 0, 1, epoch=4), proof(2, start=1)))
+    )
+    assert loss.note == (
+        "the high watermark was above under leader epoch 3, offset 1 holds what was written under 4 now"
+    )
+
+
+def test_what_a_leader_may_have_had_itself_has_taken_no_place():
+    """Samples of its own epoch and of later ones, at or below it, and of an epoch that nobody knows."""
+    assert replaced(sample(2, epoch=0), sample(4, epoch=1), sample(5, epoch=2), sample(5, epoch=7)) == []
+    assert replaced(sample(5, epoch=-1)) == []
+    assert replaced(sample(-1, epoch=0)) == []
+    assert replaced(sample(5, epoch=0), log=[(number, -1) for number in range(5)]) == []
+
+
+def test_a_place_that_was_taken_counts_once_and_only_where_the_final_read_decides():
+    """Offset 4 is above what could be read, what is below 3 was deleted, 3 has a witness with a name; where
+    nothing is left there is a hole."""
+    assert replaced(sample(2, epoch=0), proof(1), log=[(0, 1)]) == [(0, 0, 0), (1, 1, -1)]
+    assert replaced(sample(5, epoch=0), proof(4, log_end=5)) == [(2, 3, 0)]
+    assert replaced(sample(5, epoch=0), proof(5, start=3), log=((3, 1), (4, 1))) == [(3, 4, 0)]
+    rows = (read(2, 9, 3), *(logged(1, n, n, epoch=1) for n in range(5)), *(info(1, n) for n in range(5)))
+    losses = of_hw_loss(check(history(*rows, sample(5, epoch=0))))
+    places = sorted((a.offset, a.last_offset, a.producer) for a in losses)
+    assert places == [(0, 2, -1), (3, 3, 2), (4, 4, -1)]
+
+
 def test_an_incomplete_proof_gives_its_reason():
     """Or shows that it has none."""
     unread = [proof(1, complete=False, reason="deadline"), proof(1, complete=False, on=1)]

@@ -493,6 +493,20 @@ def test_an_epoch_bump_of_the_same_leader_long_after_the_loss_explains_nothing()
     )
 
 
+def test_what_was_written_over_is_dated_by_a_sample_of_no_later_epoch_than_that_under_which_it_was_there():
+    """Broker 2 had shown what it wrote itself at offset 7 before anybody heard again of broker 1, which had
+    been cut off, and had ten records when its epoch ended."""
+    run = world(
+        *(led(0, 1, 5, (1, 2, 3)), cut(5, 9), led(7, 2, 6, (2, 3))),
+        *(sampled(2, 3), sampled(7.5, 9, leader=2, epoch=6), sampled(8, 10)),
+        *(LogRun(5, 0, 4), LogRun(6, 5, 9000)),
+    )
+    gone = lost("hw-loss", offset=7, last=9, sent=None, acked=None, producer=-1, sequence=-1)
+    found = label(replace(gone, under_epoch=5), run)
+    assert (found.kind, found.cause) == ("violation", "in-sync replica elected without the data")
+    assert (found.fate.appended.epoch, found.fate.removed_by.leader_epoch) == (5, 6)
+
+
 def test_a_nameless_loss_is_dated_by_the_first_sample_above_it():
     """The sample is of 60 s; a fault at 4 s is no cause of what was there later."""
     run = world(*ALL_CUT, sampled(60, 70, leader=1, epoch=7))
