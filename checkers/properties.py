@@ -364,7 +364,10 @@ class Property(StrEnum):
     MONOTONE_READ = PropertyRecord(
         id="monotone-read",
         sentence="the offsets of one assigned reader rise and skip nothing",
-        violated_when="they do not rise, or leave out a record of the log, without a rebalance or seek",
+        violated_when=(
+            "they do not rise, or leave out a record of the log (a read_committed reader's: one that is "
+            "visible in the end), without a rebalance or seek"
+        ),
         family=Family.CONSUMERS,
         unit=ExaminedUnit.READ,
         needs=_READS_AND_LOG,

@@ -156,6 +156,8 @@ class PartitionTask:
     """The producers with acks=0, whose completions show nothing of the log."""
     empty: EmptyOffsets = EVERY_HOLE
     """What an empty offset of its log means."""
+    committed: bool = False
+    """Whether read_committed readers were given anything in its history."""
     batch_rows: int = BATCH_ROWS
     """How many rows are read and compared together; the answer does not depend on it."""
     part: Part | None = None

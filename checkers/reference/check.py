@@ -17,6 +17,7 @@ from checkers.anomalies import Anomalies
 from checkers.history.markers import empty_offsets
 from checkers.history.rows import History, Proof, Read, Send
 from checkers.history.tables import NONE, Outcome
+from checkers.history.transactions import FINAL_READER
 from checkers.judgement import Attempts, Judgement, PartitionUndecided, Totals
 from checkers.properties import DECIDED, Property, by_property
 from checkers.property_terms import ExaminedUnit
@@ -46,6 +47,7 @@ def check(history: History) -> Judgement:
         sends=history.sends,
         final_log=history.final_log,
         reads=history.reads,
+        committed_reads=history.transaction_reads,
         watermarks=history.watermarks,
         proofs=history.proofs,
         replicas=history.replicas if are_collected(history) else (),
@@ -124,14 +126,16 @@ def _counts(
     proofs = facts.proof.values()
     offsets = sum(max(0, proof.high_watermark - proof.log_start) for proof in proofs)
     unknown = sum(_unknown(facts, proof, proof.high_watermark) for proof in proofs)
+    tailing = [read for read in history.transaction_reads if read.reader != FINAL_READER]
+    every_read, reads = [*history.reads, *tailing], [read for _, read in facts.given()]
     every = by_property(
         _units(
             acks=[send for send in history.sends if send.acked],
             log_records=len(history.final_log),
             offsets=offsets + undecided_partitions,
             sampled=sum(_sampled(facts, proof) for proof in proofs),
-            reads=history.reads,
-            decided_reads=history.reads,
+            reads=every_read,
+            decided_reads=every_read,
             samples=len(history.watermarks),
         )
         | every_replica
@@ -142,8 +146,8 @@ def _counts(
             log_records=len(facts.log),
             offsets=offsets - unknown,
             sampled=sum(_sampled(facts, proof) - _sampled_unread(facts, proof) for proof in proofs),
-            reads=facts.reads,
-            decided_reads=[read for read in facts.reads if not facts.undecided(read.tp, read.offset)],
+            reads=reads,
+            decided_reads=[read for read in reads if not facts.undecided(read.tp, read.offset)],
             samples=sum(map(hw_monotone.is_comparable, history.watermarks)),
         )
         | examined_replica

@@ -31,6 +31,7 @@ from checkers.history.rows import (
     Watermark,
 )
 from checkers.history.tables import NONE
+from checkers.history.transactions import FINAL_READER
 from checkers.properties import Property
 
 Found = TypeVar("Found")
@@ -49,6 +50,7 @@ class Facts:
         sends: Iterable[Send] = (),
         final_log: Iterable[LogRecord] = (),
         reads: Iterable[Read] = (),
+        committed_reads: Iterable[Read] = (),
         watermarks: Iterable[Watermark] = (),
         proofs: Iterable[Proof] = (),
         replicas: Sequence[Replica] = (),
@@ -58,7 +60,8 @@ class Facts:
         producers: Iterable[Producer] = (),
         empty: Mapping[TopicPartition, EmptyOffsets] = NO_TRANSACTIONS,
     ) -> None:
-        """`empty`: what empty offsets mean, of a history with transactions."""
+        """`empty`: what empty offsets mean, and `committed_reads`: what read_committed readers were given, of
+        a history with transactions."""
         self._empty = empty
         self.replicas, self.replica_batches = replicas, replica_batches
         self.producer_states, self.configs = producer_states, configs
@@ -70,6 +73,9 @@ class Facts:
             (record for record in final_log if record.tp in self.proof), key=lambda r: (r.tp, r.offset)
         )
         self.reads = [read for read in reads if read.tp in self.proof]
+        committed = [read for read in committed_reads if read.tp in self.proof]
+        self.committed_reads = [read for read in committed if read.reader != FINAL_READER]
+        self.committed_at_last = [read for read in committed if read.reader == FINAL_READER]
         self.at: dict[tuple[TopicPartition, int], LogRecord] = {(r.tp, r.offset): r for r in self.log}
         self.watermarks: dict[TopicPartition, list[Watermark]] = defaultdict(list)
         for sample in watermarks:
@@ -98,6 +104,11 @@ class Facts:
     def ids(self) -> Iterator[RecordId]:
         """Every id in the log, once."""
         return (each for each in self._copies if each != NO_ID)
+
+    def given(self) -> Iterator[tuple[str, Read]]:
+        """What every reader that tails the log was given, and what such a reader is called."""
+        yield from (("reader", read) for read in self.reads)
+        yield from (("read_committed reader", read) for read in self.committed_reads)
 
     def undecided(self, tp: TopicPartition, offset: int) -> bool:
         """Whether the offset of a decided partition is in [high watermark, log end), where no reader gets."""

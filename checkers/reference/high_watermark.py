@@ -2,7 +2,8 @@
 
 Invariant: an offset that was once below the high watermark holds the same record for ever.
 Evidence that an offset was below it, and of which record it held:
-    1. a reader was given a record there (readers get nothing above the high watermark)
+    1. a reader was given a record there (readers get nothing above the high watermark, and those that are
+       read_committed nothing above the last stable offset, which is no higher)
     2. a sampled high watermark lay above it: then *something* was there
        that it is gone shows too if a record is there that was appended under a later epoch than the sample's
     3. a record was acknowledged there, and the samples of one leader epoch begin before it was sent, end
@@ -42,9 +43,9 @@ def hw_loss(facts: Facts) -> Iterator[Anomaly]:
 def hw_loss_witnessed(facts: Facts) -> Iterator[Anomaly]:
     """The losses of which a read (1) or an acknowledgement (3) names the record. Subset: by offset."""
     lost: Witnessed = {}
-    for read in facts.reads:
+    for who, read in facts.given():
         if contradicts(facts, read):
-            lost.setdefault((read.tp, read.offset, *read.id), _of_read(facts, Property.HW_LOSS, read))
+            lost.setdefault((read.tp, read.offset, *read.id), _of_read(facts, Property.HW_LOSS, who, read))
     epochs = SampledEpochs(facts)
     for send in facts.acked():
         if _left_its_place(facts, send) and epochs.enclose(send):
@@ -131,15 +132,15 @@ class _Replaced:
 
 def read_uncommitted(facts: Facts) -> Iterator[Anomaly]:
     """Each distinct (offset, id, checksum) that was read and is not in the final log. Subset: by offset."""
-    given: dict[tuple[TopicPartition, int, int, int, int], list[Read]] = defaultdict(list)
-    for read in facts.reads:
-        given[(read.tp, read.offset, *read.id, read.checksum)].append(read)
+    given: dict[tuple[TopicPartition, int, int, int, int], list[tuple[str, Read]]] = defaultdict(list)
+    for who, read in facts.given():
+        given[(read.tp, read.offset, *read.id, read.checksum)].append((who, read))
     for key in sorted(given):
-        first, *_ = reads = given[key]
+        (who, first), *_ = reads = given[key]
         if contradicts(facts, first):
-            epochs = {read.leader_epoch for read in reads}
+            epochs = {read.leader_epoch for _, read in reads}
             epoch = epochs.pop() if len(epochs) == 1 else NONE
-            yield replace(_of_read(facts, Property.READ_UNCOMMITTED, first), under_epoch=epoch)
+            yield replace(_of_read(facts, Property.READ_UNCOMMITTED, who, first), under_epoch=epoch)
 
 
 def contradicts(facts: Facts, read: Read) -> bool:
@@ -157,7 +158,7 @@ def _left_its_place(facts: Facts, send: Send) -> bool:
     return send.offset >= facts.proof[tp].log_start and (record is None or record.id != send.id)
 
 
-def _of_read(facts: Facts, wanted: Property, read: Read) -> Anomaly:
+def _of_read(facts: Facts, wanted: Property, who: str, read: Read) -> Anomaly:
     """What a reader was given is gone. A send retried after the loss was acknowledged elsewhere, and
     later."""
     send = facts.send_of.get(read.id)
@@ -173,7 +174,7 @@ def _of_read(facts: Facts, wanted: Property, read: Read) -> Anomaly:
         completed_ns=send.completed_ns if send and acked_there else NONE,
         seen_ns=read.read_ns,
         acked_offset=send.offset if send else NONE,
-        note=f"reader {read.reader} was given {read.id} there, {facts.now_at(read.tp, read.offset)}",
+        note=f"{who} {read.reader} was given {read.id} there, {facts.now_at(read.tp, read.offset)}",
     )
 
 

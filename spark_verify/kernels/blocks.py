@@ -66,8 +66,9 @@ def without_markers(holes: Ints, known: EmptyOffsets) -> Ints:
     return _without(_ascending(np.stack((first, end), axis=1)), marked)
 
 
-def leaps(task: PartitionTask, skips: Columns) -> AnomalyBlock:
-    """monotone-read, of the columns JUMP_COLUMNS of reads.py; its id is reader/generation."""
+def leaps(task: PartitionTask, who: str, skips: Columns) -> AnomalyBlock:
+    """monotone-read, of the columns JUMP_COLUMNS of reads.py; its id is reader/generation. `who`: what such a
+    reader is called."""
     columns = {
         "offset": skips["offset"],
         "producer": skips["reader"],
@@ -76,7 +77,7 @@ def leaps(task: PartitionTask, skips: Columns) -> AnomalyBlock:
         "completed_ns": skips["read_ns"],
         "acked_offset": skips["before"],
     }
-    note = LeapNote(reader=skips["reader"], before=skips["before"], offset=skips["offset"])
+    note = LeapNote(who=who, reader=skips["reader"], before=skips["before"], offset=skips["offset"])
     return block(Property.MONOTONE_READ, task, columns, note)
 
 

@@ -26,10 +26,11 @@ from spark_verify.kernels.given import Given, Senders, disagreements
 from spark_verify.kernels.ids import Ids
 from spark_verify.kernels.match_by_id import absent
 from spark_verify.kernels.notes import DisagreementNote, FixedNote, GivenNote, NowAt
+from spark_verify.kernels.reads import COMMITTED_ROWS
 from spark_verify.partition_task import Bools, Columns, Ints, PartitionTask, Window
 
 _SEND_EVIDENCE = ("offset", "producer", "sequence", "invoked_ns", "completed_ns")
-_READ_EVIDENCE = ("offset", "producer", "sequence", "reader", "read_ns")
+_READ_EVIDENCE = ("offset", "producer", "sequence", "reader", "read_ns", "row")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +98,7 @@ def lost_below_watermark(its: Unexplained) -> AnomalyBlock:
     """The hw-loss of records that an ack or a read names; where both do, the ack is the evidence."""
     witnesses = _acks_below_watermark(its)
     acks = _sends(its, np.flatnonzero(witnesses))
-    acks |= {"seen_ns": np.full(len(acks["offset"]), NONE), "reader": np.full(len(acks["offset"]), NONE)}
+    acks |= {name: np.full(len(acks["offset"]), NONE) for name in ("seen_ns", "reader", "row")}
     offset, source = its.differing["offset"][its.given.first], its.senders.unplaced
     named = (source >= 0) & (its.senders.acked_offset == offset)
     named[named] = witnesses[source[named]]
@@ -164,6 +165,7 @@ def _given_note(its: Unexplained, reads: Columns, given: Bools | None = None) ->
     return GivenNote(
         now_at=its.now_at(reads["offset"]),
         given=np.ones(len(reads["offset"]), bool) if given is None else given,
+        committed=reads["row"] >= COMMITTED_ROWS,
         reader=reads["reader"],
         producer=reads["producer"],
         sequence=reads["sequence"],

@@ -76,6 +76,8 @@ class GivenNote:
     now_at: NowAt
     given: Bools
     """Whether a reader is the witness, not an acknowledgement."""
+    committed: Bools
+    """Whether the reader is a read_committed one."""
     reader: npt.NDArray[np.int32]
     producer: npt.NDArray[np.int32]
     sequence: Ints
@@ -86,7 +88,8 @@ class GivenNote:
         if not self.given[place]:
             return now
         record = RecordId(int(self.producer[place]), int(self.sequence[place]))
-        return f"reader {self.reader[place]} was given {record} there, {now}"
+        who = "read_committed reader" if self.committed[place] else "reader"
+        return f"{who} {self.reader[place]} was given {record} there, {now}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,13 +130,15 @@ class ReplacedNote:
 class LeapNote:
     """Which offset a reader was given before."""
 
+    who: str
     reader: npt.NDArray[np.int32]
     before: Ints
     offset: Ints
 
     def __call__(self, place: int) -> str:
         """Half a sentence."""
-        return f"reader {self.reader[place]} was given offset {self.before[place]}, then {self.offset[place]}"
+        before, offset = self.before[place], self.offset[place]
+        return f"{self.who} {self.reader[place]} was given offset {before}, then {offset}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

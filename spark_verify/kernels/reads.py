@@ -26,6 +26,9 @@ STREAM_COLUMNS = ("reader", "generation", "offset", "read_ns")
 DIFFERING = (*LOG_COLUMNS, "reader", "leader_epoch", "read_ns", "row")
 JUMP_COLUMNS = ("reader", "generation", "before", "before_ns", "offset", "read_ns", "row")
 SEAM_COLUMNS = (*STREAM_COLUMNS, "row", "last_offset", "last_ns")
+COMMITTED_ROWS = 1 << 48
+"""From which number on the rows of DIFFERING are those of read_committed readers, in the order of their own
+file."""
 _NO_READ = np.iinfo(np.int64).min
 
 

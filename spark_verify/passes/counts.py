@@ -97,7 +97,7 @@ def _units(
 ) -> dict[ExaminedUnit, int]:
     """How many units there are in the partitions of `scans`, without those at offsets that no reader
     gets."""
-    reads = sum(scan.reads for scan in scans)
+    reads = sum(scan.reads + scan.committed for scan in scans)
     acks = sum(scan.sends.ok for scan in scans) - unread_acks
     without_offset = sum(scan.sends.ok_without_offset for scan in scans)
     return {

@@ -9,17 +9,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from checkers.history.transactions import FINAL_READER
 from spark_verify.kernels.acks import SEND_COLUMNS, PlacedAcks, SendCounts
+from spark_verify.kernels.committed import committed_leaps
 from spark_verify.kernels.control_plane.backed_acks import BackedAcks
 from spark_verify.kernels.control_plane.reads_before import ReadsBefore
 from spark_verify.kernels.final_log import LOG_COLUMNS, FinalLog, count_final_log, is_run, read_final_log
 from spark_verify.kernels.given import doubtful_rows
 from spark_verify.kernels.ids import Ids
 from spark_verify.kernels.order import Extremes, Sequences, latest_of, out_of_real_time, steps
-from spark_verify.kernels.reads import READ_COLUMNS, Reads, Streams
+from spark_verify.kernels.reads import COMMITTED_ROWS, JUMP_COLUMNS, READ_COLUMNS, Reads, Streams
 from spark_verify.kernels.replaced import Replaced
 from spark_verify.kernels.residue import Residue, residue_of, rows_left
-from spark_verify.partition_task import Bools, Columns, Ints, PartitionTask, Slice, Window
+from spark_verify.partition_task import Bools, Columns, Ints, PartitionTask, Slice, Window, joined
+from spark_verify.passes.committed_reads import committed_reads
 from spark_verify.passes.duplicate_ids import SequenceSums, added, sums
 
 
@@ -36,6 +39,11 @@ class Laid:
     before: ReadsBefore | None
     reads: Reads
     streams: Streams
+    committed: int
+    """How many of `reads` are of read_committed readers."""
+    leaps: Columns
+    """Of those, in the whole partition: the columns JUMP_COLUMNS of reads.py; only the first part has
+    them."""
     replaced: Columns
     """The columns REPLACED of replaced.py."""
 
@@ -79,6 +87,8 @@ def lay(task: PartitionTask, window: Window) -> Laid:
         if piece.owned:
             whole = _whole_slice(piece, batch)
             streams.add(whole, piece.first_row, run=run and whole is batch)
+    counted, every = reads.count, _committed_reads(task)
+    reads.add(_tailing(task, every), run=False)
     return Laid(
         task=task,
         acks=acks,
@@ -88,6 +98,8 @@ def lay(task: PartitionTask, window: Window) -> Laid:
         before=before,
         reads=reads,
         streams=streams,
+        committed=reads.count - counted,
+        leaps=_leaps(task, every),
         replaced=replaced.found(),
     )
 
@@ -129,6 +141,8 @@ class Counted:
     sends: SendCounts
     log_records: int
     reads: int
+    committed: int
+    """What read_committed readers were given."""
     sums: dict[int, SequenceSums]
     backed: BackedAcks | None
 
@@ -142,7 +156,14 @@ def count(task: PartitionTask) -> Counted:
         if backed is not None:
             backed.add(batch)
     reads = sum(len(batch["offset"]) for batch in task.batches("reads", READ_COLUMNS))
-    return Counted(sends=counts, log_records=log_records, reads=reads, sums=added(parts), backed=backed)
+    return Counted(
+        sends=counts,
+        log_records=log_records,
+        reads=reads,
+        committed=len(_tailing(task, _committed_reads(task))["offset"]),
+        sums=added(parts),
+        backed=backed,
+    )
 
 
 def numbered(task: PartitionTask, table: str, columns: tuple[str, ...]) -> Iterator[tuple[Columns, Slice]]:
@@ -162,12 +183,42 @@ def _given_as_they_are(task: PartitionTask, log: FinalLog, rows: Ints) -> Bools:
     """Which of some log rows (shape (r,)) a reader was given as they are; shape (log rows,)."""
     wanted, found = np.zeros((2, len(log)), bool)
     wanted[rows] = True
-    for batch in task.batches("reads", LOG_COLUMNS) if rows.size else ():
+    for batch in _given(task) if rows.size else ():
         row = log.rows_at(batch["offset"])
         at = np.flatnonzero(row >= 0)
         at = at[wanted[row[at]]]
         found[row[at[log.holds(row[at], {name: column[at] for name, column in batch.items()})]]] = True
     return found
+
+
+def _given(task: PartitionTask) -> Iterator[Columns]:
+    """What readers were given, once more."""
+    yield from task.batches("reads", LOG_COLUMNS)
+    yield _tailing(task, _committed_reads(task))
+
+
+def _committed_reads(task: PartitionTask) -> Columns:
+    """What read_committed readers were given of the whole partition: the columns READ_COLUMNS and `row`."""
+    if not task.committed:
+        return joined((*READ_COLUMNS, "row"), ())
+    return committed_reads(task, READ_COLUMNS)
+
+
+def _tailing(task: PartitionTask, committed: Columns) -> Columns:
+    """Those of them that were given to readers that tail the log, at the offsets of the task: they lie behind
+    all other reads."""
+    kept = committed["reader"] != FINAL_READER
+    if task.part is not None:
+        kept &= task.part.inside(committed["offset"], owned=False)
+    return {name: column[kept] for name, column in committed.items()} | {
+        "row": committed["row"][kept] + COMMITTED_ROWS
+    }
+
+
+def _leaps(task: PartitionTask, committed: Columns) -> Columns:
+    if not task.committed or (task.part is not None and task.part.number):
+        return joined(JUMP_COLUMNS, ())
+    return committed_leaps(committed)
 
 
 def _backed(task: PartitionTask) -> BackedAcks | None:

@@ -20,10 +20,11 @@ from checkers.places import Place, as_text
 from checkers.reference.control_plane.early_read import ReadLimits, read_limits
 from checkers.reference.facts import unanswered
 from spark_verify.partition_task import BATCH_ROWS, PartitionTask, SampledEpoch, Window
+from spark_verify.passes.committed_reads import READS
 from spark_verify.passes.control_plane import spans_by_partition, times_of
 from spark_verify.passes.replicas.open_replicas import open_replicas
 from spark_verify.passes.replicas.scan_replicas import ReplicaTask
-from spark_verify.passes.transactions import READS, TransactionTask, transaction_tasks
+from spark_verify.passes.transactions import TransactionTask, transaction_tasks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +79,7 @@ def open_history(history_dir: Place, *, batch_rows: int = BATCH_ROWS) -> OpenedH
             read_limits=limit_times.get(tp),
             unanswered=no_answer,
             empty=empty.get(tp, EVERY_HOLE),
+            committed=bool(context.transaction_reads),
             batch_rows=batch_rows,
         )
         for tp in found

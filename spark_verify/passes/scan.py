@@ -55,6 +55,8 @@ class Left:
     """Of readers: the columns JUMP_COLUMNS of reads.py."""
     seams: Columns
     """The columns SEAM_COLUMNS."""
+    committed_leaps: Columns
+    """Of read_committed readers, decided already: the columns JUMP_COLUMNS."""
     empty: Ints
     """Shape (runs, 2): offsets without a record, as `empty_runs` gives them."""
     replaced: Columns
@@ -71,8 +73,10 @@ class Scan:
     sends: SendCounts
     log_records: int
     reads: int
+    committed: int = 0
+    """What read_committed readers that tail the log were given."""
     reads_unread: int = 0
-    """Reads in [high watermark, log end), about which nothing is decided."""
+    """Reads of both kinds in [high watermark, log end), about which nothing is decided."""
     sums: Mapping[int, SequenceSums]
     """By producer, over its sends here: shows ids that two sends have."""
     duplicate_acks: bool = False
@@ -148,6 +152,7 @@ def _left(laid: Laid, residue: Residue, order: Order) -> Left:
         residue=residue,
         jumps=laid.streams.jumps(),
         seams=laid.streams.seams(),
+        committed_leaps=laid.leaps,
         empty=empty_runs(laid.log.offset, first, end),
         replaced=laid.replaced,
         suspects=Ids.joined([altered, order.offenders]),
@@ -159,7 +164,8 @@ def _scan(laid: Laid, order: Order, *, suspects: Suspects | None = None, left: L
     return Scan(
         sends=laid.acks.counts,
         log_records=len(laid.log),
-        reads=laid.reads.count,
+        reads=laid.reads.count - laid.committed,
+        committed=laid.committed,
         reads_unread=laid.reads.unread,
         sums=added([order.sums, *_sums(laid.unplaced, laid.task)]),
         duplicate_acks=laid.duplicate_acks,
@@ -176,6 +182,7 @@ def _undecided(task: PartitionTask) -> Scan:
         sends=counted.sends,
         log_records=counted.log_records,
         reads=counted.reads,
+        committed=counted.committed,
         sums=counted.sums,
         backed=counted.backed,
     )
@@ -192,7 +199,8 @@ def _blocks(its: Unexplained, left: Left) -> tuple[AnomalyBlock, ...]:
         replaced_losses(its.task, its.window, left.replaced, named.offset),
         *lost_reads(its),
         gaps(its.task, its.window, holes),
-        leaps(its.task, skips(left.jumps, left.empty)),
+        leaps(its.task, "reader", skips(left.jumps, left.empty)),
+        leaps(its.task, "read_committed reader", left.committed_leaps),
     ]
     return tuple(each for each in found if len(each))
 

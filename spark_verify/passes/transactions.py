@@ -7,18 +7,12 @@ Memory: the columns of the partition that this takes, as a whole. A history with
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import pyarrow.compute as pc
-
-from checkers.history.load import read_groups
-from checkers.history.rows import Proof, TopicPartition
-from checkers.history.tables import unit_path
+from checkers.history.rows import Proof
 from checkers.history.transactions import Ledger, PartitionShown, is_decided
-from checkers.places import place_of
 from spark_verify.kernels.final_log import read_final_log
 from spark_verify.kernels.transactions import COMMITTED_COLUMNS, SENT_COLUMNS, LedgerColumns, shown
-from spark_verify.partition_task import Columns, PartitionTask, joined, values_of
-
-READS = "transaction_reads"
+from spark_verify.partition_task import PartitionTask, joined
+from spark_verify.passes.committed_reads import committed_reads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,18 +53,6 @@ def scan_transactions(task: TransactionTask) -> PartitionShown:
         task.ledger,
         joined(SENT_COLUMNS, list(its.batches("sends", SENT_COLUMNS))),
         read_final_log(its) if its.window else None,
-        _committed_reads(its, its.tp) if task.has_reads else joined(COMMITTED_COLUMNS, ()),
+        committed_reads(its, COMMITTED_COLUMNS) if task.has_reads else joined(COMMITTED_COLUMNS, ()),
         decided=task.decided,
     )
-
-
-def _committed_reads(task: PartitionTask, tp: TopicPartition) -> Columns:
-    """The rows of the partition, in file order."""
-    path = unit_path(place_of(task.history_dir), READS)
-    names = ("topic", "partition", *COMMITTED_COLUMNS)
-    parts = []
-    for group in read_groups(path, READS, columns=names):
-        here = pc.and_(pc.equal(group["topic"], tp.topic), pc.equal(group["partition"], tp.partition))
-        for rows in group.filter(here).to_batches():
-            parts.append({name: values_of(path, name, rows.column(name)) for name in COMMITTED_COLUMNS})
-    return joined(COMMITTED_COLUMNS, parts)

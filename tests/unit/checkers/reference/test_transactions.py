@@ -1,11 +1,15 @@
 """The rules about transactions, on histories that are spelled out; both implementations say the same."""
 
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
-from fakes.history.history_rows import TOPIC, history, info, logged, ok, proof
+from fakes.history.history_rows import TOPIC, history, info, logged, ok, proof, read
+from fakes.history.inline_spark import InlineSpark
 from fakes.history.replica_rows import judged
 
+from checkers.damage import write
 from checkers.history.rows import (
     Fault,
     Fencing,
@@ -19,6 +23,9 @@ from checkers.history.rows import (
 from checkers.history.tables import REPLICA_BATCHES
 from checkers.properties import Property
 from checkers.property_terms import Family
+from spark_verify.passes.cut import Cutting
+from spark_verify.selftest.fuzz import agree
+from spark_verify.verify import verify_all
 
 SECOND = 1_000_000_000
 BROKERS = (1, 2, 3)
@@ -145,6 +152,111 @@ def test_what_a_reader_was_given_of_a_transaction_that_is_not_visible_in_the_end
     assert found(*TWO, transactions=[IN_DOUBT], reads=early) == [("aborted-read", 0, 0, 0)]
     elsewhere = [given(0, 5, reader=1)]
     assert found(*TWO, transactions=[IN_DOUBT], reads=elsewhere) == []
+
+
+def witnessed(*rows, **more) -> list[tuple[str, int, int, int]]:
+    """What breaks a property of losses and of readers, as `found` has it: of a whole partition, and of one
+    that is judged in parts."""
+    its = run(*rows, **more)
+    with TemporaryDirectory() as folder:
+        write(its, Path(folder), group_rows=2)
+        (in_parts,) = verify_all([Path(folder)], InlineSpark(), batch_rows=2, cutting=Cutting(at=(1, 3)))
+    judgement = judged(its)
+    assert agree(in_parts, judgement)
+    return sorted(
+        (each.property.value, each.partition, each.offset, each.sequence)
+        for each in judgement.anomalies
+        if each.property not in OF_TRANSACTIONS
+    )
+
+
+OTHERS = [each for n in range(4) for each in (info(2, n), logged(2, n, n, epoch=1))]
+"""The log: four records of another producer, that nobody asks about."""
+
+
+@pytest.mark.parametrize("its", [IN_DOUBT, transaction(0, 1)], ids=["in doubt", "committed"])
+def test_what_a_read_committed_reader_was_given_stays(its):
+    """It tails the log, and is given both records; then the log has others in their places."""
+    rows = (info(1, 0), info(1, 1), *OTHERS)
+    reads = [given(0, 0, reader=1), given(1, 1, reader=1), given(1, 1, reader=2)]
+    assert witnessed(*rows, transactions=[its], reads=reads) == [
+        *(("hw-loss", 0, 0, 0), ("hw-loss", 0, 1, 1)),
+        *(("read-uncommitted", 0, 0, 0), ("read-uncommitted", 0, 1, 1)),
+    ]
+    judgement = judged(run(*rows, transactions=[its], reads=reads))
+    lost = [each.note for each in judgement.anomalies if each.property is Property.READ_UNCOMMITTED]
+    assert lost[0] == "read_committed reader 1 was given record 1/0 there, offset 0 now holds record 2/0"
+    of_readers = (Property.READ_UNCOMMITTED, Property.SAME_FOR_ALL, Property.MONOTONE_READ)
+    for property_ in (Property.HW_LOSS, *of_readers):
+        assert counts(property_, *rows, transactions=[its], reads=reads) == (3, 0)
+
+
+def test_the_fresh_read_committed_reader_is_the_witness_of_no_loss():
+    """What it was given is the log itself, and has rules of its own."""
+    rows = (info(1, 0), *OTHERS)
+    assert witnessed(*rows, transactions=[transaction(0, 0)], reads=[given(0, 0)]) == []
+    assert counts(Property.HW_LOSS, *rows, transactions=[transaction(0, 0)], reads=[given(0, 0)]) == (0, 0)
+
+
+def test_where_the_final_read_decides_nothing_a_read_committed_reader_decides_nothing():
+    """Below the log start, above the high watermark, and in a partition without a proof."""
+    rows = (info(1, 0), proof(4, start=1, log_end=6), *OTHERS[2:])
+    reads = [given(0, 0, reader=1), given(0, 4, reader=2), given(0, 5, reader=3)]
+    its = {"transactions": [transaction(0, 0)], "reads": reads}
+    assert witnessed(*rows, **its) == []
+    assert counts(Property.READ_UNCOMMITTED, *rows, **its) == (1, 2)
+    unread = (info(1, 0), proof(0, complete=False))
+    assert counts(Property.SAME_FOR_ALL, *unread, **its) == (0, 3)
+
+
+def test_readers_of_both_kinds_are_given_the_same():
+    """What the log holds, and what it does not."""
+    rows = (info(1, 0), *OTHERS, read(2, 0, 0, reader=1))
+    reads = [given(0, 0, reader=1), given(0, 9, reader=1), replace(given(1, 9, reader=2), generation=3)]
+    found_ = witnessed(*rows, transactions=[transaction(0, 1)], reads=reads)
+    assert [each[:3] for each in found_ if each[0] == "same-for-all"] == [
+        ("same-for-all", 0, 0),
+        ("same-for-all", 0, 9),
+    ]
+
+
+LOGGED = [each for n in range(5) for each in (ok(1, n, at=n), logged(1, n, n))]
+FRESH = [given(n, n) for n in range(5)]
+WHOLE = transaction(0, 4)
+"""The log is five records of one transaction."""
+
+
+def leaps(*reads, fresh=FRESH, its=WHOLE) -> list[tuple[int, int]]:
+    """(offset, reader) of each leap of read_committed readers; nothing else is wrong."""
+    more = {"transactions": [its], "reads": [*fresh, *reads]}
+    anomalies = judged(run(*LOGGED, **more)).anomalies
+    leaps_ = [each for each in anomalies if each.property is Property.MONOTONE_READ]
+    assert len(witnessed(*LOGGED, **more)) == len(leaps_)
+    return sorted((each.offset, each.producer) for each in leaps_)
+
+
+def test_a_read_committed_reader_goes_back_or_leaves_out_what_is_visible():
+    assert leaps(*(given(n, n, reader=1) for n in (0, 4, 2, 2, 3))) == [(2, 1), (2, 1), (4, 1)]
+    both = [given(n, n, reader=reader) for n in (1, 2, 4) for reader in (1, 2)]
+    assert leaps(*both) == [(4, 1), (4, 2)]
+    (leap,) = judged(run(*LOGGED, transactions=[WHOLE], reads=[*FRESH, *both[::2]])).anomalies
+    assert (leap.acked_offset, leap.sequence, leap.invoked_ns, leap.completed_ns) == (2, 1, 50, 50)
+    assert leap.note == "read_committed reader 1 was given offset 2, then 4"
+
+
+def test_a_read_committed_reader_leaves_out_what_was_aborted():
+    """It begins anew in another generation, and somewhere else."""
+    again = replace(given(1, 1, reader=1), generation=2)
+    assert leaps(given(3, 3, reader=1), again) == []
+    assert leaps(given(0, 0, reader=1), given(4, 4, reader=1), fresh=[FRESH[0], FRESH[4]], its=IN_DOUBT) == []
+
+
+def test_what_a_read_committed_reader_left_out_may_have_been_other_records():
+    """What it was given behind them was written again since, at the same place under another epoch."""
+    rewritten = [replace(given(4, 4, reader=1), leader_epoch=3)]
+    assert leaps(given(0, 0, reader=1), *rewritten) == []
+    fresh = [replace(each, leader_epoch=3) for each in FRESH]
+    assert leaps(given(0, 0, reader=1), *rewritten, fresh=fresh) == [(4, 1)]
 
 
 def test_what_retention_may_have_deleted_of_a_transaction_does_not_tear_it():
