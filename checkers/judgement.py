@@ -64,6 +64,9 @@ class Judgement:
     undecided_partitions: tuple[PartitionUndecided, ...]
     totals: Totals
     attempts: Mapping[int, Attempts] = field(default_factory=dict)
+    doubtful_acks: int = 0
+    """Of the undecided acks of ack-contract those that its leader gave long after anything shows that it may
+    have known of enough replicas in sync."""
 
     def key(self) -> tuple[object, ...]:
         """Everything two implementations must agree on, as plain sortable data."""
@@ -74,4 +77,5 @@ class Judgement:
             sorted((u.topic, u.partition) for u in self.undecided_partitions),
             self.totals,
             sorted((producer, its.count, its.first, its.last) for producer, its in self.attempts.items()),
+            self.doubtful_acks,
         )

@@ -63,6 +63,7 @@ class AckSpans:
 
     certain: Ints
     possible: Ints
+    near: Ints
     known: bool
     """Whether the partition has a timeline; without one its acks are undecided."""
     producers: Ints

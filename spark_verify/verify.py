@@ -21,6 +21,7 @@ from checkers.errors import MalformedHistory
 from checkers.history.transactions import PartitionShown
 from checkers.judgement import Judgement
 from checkers.places import Place, place_of
+from checkers.properties import Property
 from spark_verify.first_pass import Scanned, first_pass
 from spark_verify.kernels.ids import Ids
 from spark_verify.partition_task import BATCH_ROWS, PartitionTask
@@ -184,6 +185,7 @@ def _judge(case: _Scanned, fetched: Sequence[Fetched]) -> Judgement:
         undecided_partitions=case.opened.undecided_partitions(),
         totals=counts.totals(case.scans),
         attempts=counts.attempts(case.scans),
+        doubtful_acks=counting[Property.ACK_CONTRACT].doubtful,
     )
 
 

@@ -71,6 +71,7 @@ def check(history: History) -> Judgement:
         undecided_partitions=undecided_partitions,
         totals=totals(history),
         attempts=attempts(history),
+        doubtful_acks=results[Property.ACK_CONTRACT].doubtful,
     )
 
 

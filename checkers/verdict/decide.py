@@ -203,6 +203,10 @@ def _undecided(judgement: Judgement) -> Iterable[Reason]:
             Verdict.UNKNOWN, f"{records} acknowledged records are undecided: no final read reached them"
         )
     yield from _markers(judgement)
+    if doubtful := judgement.doubtful_acks:
+        what = f"{doubtful} acknowledgement{'s' * (doubtful > 1)} of acks=all may have been backed by too few"
+        why = "nothing shows which ISR and which min.insync.replicas the leader knew of then"
+        yield Reason(Verdict.UNKNOWN, f"{Property.ACK_CONTRACT.value}: {what}: {why}")
 
 
 def _markers(judgement: Judgement) -> Iterable[Reason]:

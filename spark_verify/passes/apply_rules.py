@@ -91,6 +91,7 @@ def _control_plane(opened: OpenedHistory, scans: Sequence[Scan]) -> dict[Propert
         anomalies=Anomalies(unbacked(opened.context, acks)),
         examined=sum(found.examined for _, found in acks),
         undecided=sum(found.undecided for _, found in acks),
+        doubtful=sum(found.doubtful for _, found in acks),
     )
     reads = [(tp, scan.before) for tp, scan in scanned if scan.before]
     proven = [task.tp for task in opened.tasks if task.window]

@@ -22,7 +22,7 @@ from spark_verify.kernels.control_plane.reads_before import ReadsBefore
 from spark_verify.kernels.control_plane.watermark_falls import Falls, falls
 from spark_verify.partition_task import AckSpans, Bools, Ints
 
-UNKNOWN = Backing(certain=(), possible=(), slack_ns=0)
+UNKNOWN = Backing(certain=(), possible=(), near=(), slack_ns=0)
 """Of a partition that the metadata log does not name."""
 
 
@@ -38,6 +38,7 @@ def spans_by_partition(context: Context) -> Mapping[TopicPartition, AckSpans]:
         tp: AckSpans(
             certain=_array(backings.get(tp, UNKNOWN).certain),
             possible=_array(backings.get(tp, UNKNOWN).possible),
+            near=_array(backings.get(tp, UNKNOWN).near),
             known=tp in backings,
             producers=producers,
             waits=asked,

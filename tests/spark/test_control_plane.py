@@ -50,6 +50,21 @@ def test_both_find_the_same_acks_and_falls_with_the_same_words(tmp_path, produce
     assert [a.last_offset for a in ours.anomalies if a.property is Property.HW_MONOTONE] == [89]
 
 
+@pytest.mark.parametrize("last", [4.5, 6.05, 7.5])
+def test_both_count_the_same_acks_as_doubtful(tmp_path, last):
+    """The leader said last at this time that it knew of all replicas in sync: of broker 1 alone it never
+    did."""
+    sends = [acked(number, 4 + number / 10, 4.2 + number / 10) for number in range(60)]
+    reports = [report(at, 1, 0) for at in (1, last)]
+    made = history(*SMALL_ISR[:3], *reports, strict(), clocks(), ALL, *sends)
+    write(made, tmp_path)
+    ours, wanted = verify(tmp_path, InlineSpark()), check(made)
+    assert ours.key() == wanted.key()
+    until_ns = round((last + 1) * 1e9)
+    beyond = [send for send in sends if until_ns <= send.invoked_ns and send.completed_ns < 8_999_000_000]
+    assert ours.doubtful_acks == len(beyond) > 0
+
+
 def test_both_find_the_same_early_reads_with_the_same_words(tmp_path):
     """Of two partitions' reads, in one file each; several runs of samples, one behind a later epoch."""
     states = (state(10, 1, (0, 0), (1, 2, 3), ms=0), state(11, 2, (1, 1), (2, 3), ms=9_000))
@@ -138,6 +153,7 @@ def test_an_ack_meets_a_span_if_any_part_of_it_does():
     spans = AckSpans(
         certain=np.array([[10, 20], [30, 40]]),
         possible=np.empty((0, 2), np.int64),
+        near=np.empty((0, 2), np.int64),
         known=True,
         producers=np.array([4]),
         waits=np.array([True]),
@@ -164,6 +180,7 @@ def test_sends_that_are_not_acknowledged_take_no_part():
     spans = AckSpans(
         certain=np.empty((0, 2), np.int64),
         possible=np.empty((0, 2), np.int64),
+        near=np.empty((0, 2), np.int64),
         known=True,
         producers=np.array([4]),
         waits=np.array([True]),

@@ -21,21 +21,15 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Generic, TypeVar
 
-from checkers.contract.realised.downtimes import NEVER_NS, SECOND_NS
+from checkers.contract.realised.downtimes import NEVER_NS
 from checkers.contract.realised.timeline import Clock, Election
+from checkers.history.changed_settings import known_by_all_ns
 from checkers.history.metadata_log.settings import ELR_FEATURE, MIN_ISR, UNCLEAN, Settings
 from checkers.history.node_releases import UncleanBySetting
-from checkers.history.rows import ConfigChange, Context, Fault
+from checkers.history.rows import ConfigChange, Context
 from checkers.history.tables import NONE
 
 FLUSH_MESSAGES = "flush.messages"
-CHANGES_SETTINGS = "config"
-"""The kind of fault that changes settings; its target is written `topic orders: min.insync.replicas=1`, or
-`brokers: …` for the default of all."""
-KNOWN_WITHIN_NS = 3 * SECOND_NS
-"""From the begin of the probe that saw every broker know a value until each leader goes by it: the answers
-take up to 2 s, and a broker shows a setting some milliseconds before it acts by it."""
-
 Value = TypeVar("Value")
 
 
@@ -159,7 +153,7 @@ class TermsOverTime:
         earlier = [row for row in rows if row.log_offset <= made]
         first = _level(earlier[-1]) > 0 if earlier else self._elr and not later
         changes = [(row, _level(row) > 0) for row in later]
-        return _spans(first, changes, self._clock, lambda row, _: self._clock.at(row.at_ms))
+        return _spans(first, changes, self._clock, lambda row: self._clock.at(row.at_ms))
 
     def _along(
         self, name: str, key: str, first: Value, read: Callable[[str], Value]
@@ -174,7 +168,7 @@ class TermsOverTime:
         changes = [
             (row, None if text is None else read(text)) for row, text in zip(later, texts, strict=True)
         ]
-        return _spans(first, changes, self._clock, lambda row, text: self._known_ns(name, key, row, text))
+        return _spans(first, changes, self._clock, lambda row: self._known_ns(name, row))
 
     def _made(self, name: str) -> int:
         """The offset of the last record that made the topic's partitions; NONE if that is not known."""
@@ -184,35 +178,17 @@ class TermsOverTime:
                     self._made_at[row.topic] = max(row.log_offset, self._made_at.get(row.topic, NONE))
         return self._made_at.get(name, NONE)
 
-    def _known_ns(self, name: str, key: str, row: ConfigChange, value: str) -> int:
+    def _known_ns(self, name: str, row: ConfigChange) -> int:
         """When every broker had learnt of a change; NEVER_NS: nothing shows it."""
-        at_ns, slack_ns = self._clock.at(row.at_ms), self._clock.slack_ns
-        known = [
-            seen_ns + KNOWN_WITHIN_NS
-            for fault in self._context.faults
-            for began_ns, seen_ns in _seen(fault, name, key, value)
-            if NONE not in (began_ns, seen_ns) and began_ns - slack_ns <= at_ns <= seen_ns + slack_ns
-        ]
-        return min(known, default=NEVER_NS)
-
-
-def _seen(fault: Fault, name: str, key: str, value: str) -> Iterator[tuple[int, int]]:
-    """From when on a fault changed a setting to a value, and when every broker said so: -1, not so far."""
-    of, _, settings = fault.target.partition(": ")
-    if fault.kind != CHANGES_SETTINGS or of not in (f"topic {name}", "brokers"):
-        return
-    wanted = dict(pair.split("=", 1) for pair in settings.split(", ") if "=" in pair)
-    if fault.proven and wanted.get(key) == value:
-        yield fault.inject_ns, fault.effect_ns
-    if fault.recovered and key in wanted:
-        yield fault.end_ns, fault.recovered_ns
+        known_ns = known_by_all_ns(name, row, self._context.faults, self._clock)
+        return NEVER_NS if known_ns is None else known_ns
 
 
 def _spans(
     first: Value,
     changes: Sequence[tuple[ConfigChange, Value | None]],
     clock: Clock,
-    known_ns: Callable[[ConfigChange, str], int],
+    known_ns: Callable[[ConfigChange], int],
 ) -> Sequence[InForce[Value | None]]:
     """The values one after the other; each until every broker has learnt of the next one."""
     found: list[InForce[Value | None]] = [
@@ -220,7 +196,7 @@ def _spans(
     ]
     for row, value in changes:
         if value is None or value != found[-1].value:
-            found[-1] = replace(found[-1], until_ns=known_ns(row, row.value))
+            found[-1] = replace(found[-1], until_ns=known_ns(row))
             at_ns = clock.at(row.at_ms)
             found.append(InForce(value=value, log_offset=row.log_offset, since_ns=at_ns, until_ns=NEVER_NS))
     return found

@@ -8,7 +8,9 @@ Counterexample:
     send 1/7 is invoked at 6.5 s and acknowledged at 7 s: ack-contract, of 1/7
 
 Undecided is an acknowledgement that only the slack of the clocks allows, or only an older ISR that its leader
-may still have known; one of a partition without a timeline, setting or producer that is known.
+may still have known; one of a partition without a timeline, setting or producer that is known. Doubtful of
+these is one for which the leader would have to have known the older ISR, or gone by the older setting, long
+after nothing shows that it did.
 """
 
 from collections.abc import Iterable, Sequence
@@ -43,7 +45,7 @@ def ack_contract(context: Context, sends: Iterable[Send]) -> RuleResult:
     if spans is None:
         return NOT_COLLECTED
     waits = waits_for_all(context.producers)
-    anomalies, examined, undecided = [], 0, 0
+    anomalies, examined, undecided, doubtful = [], 0, 0, 0
     for send in sends:
         if not send.acked or not waits.get(send.producer, True):
             continue
@@ -54,10 +56,11 @@ def ack_contract(context: Context, sends: Iterable[Send]) -> RuleResult:
             examined += 1
         elif _overlaps(send, of.possible):
             undecided += 1
+            doubtful += not _overlaps(send, of.near)
         else:
             examined += 1
             anomalies.append(too_few(send, of))
-    return RuleResult(anomalies=anomalies, examined=examined, undecided=undecided)
+    return RuleResult(anomalies=anomalies, examined=examined, undecided=undecided, doubtful=doubtful)
 
 
 def _overlaps(send: Send, spans: Sequence[Span]) -> bool:

@@ -3,12 +3,14 @@
 A leader acknowledges by the ISR that *it* knows, and appends only while that has min.insync.replicas members
 (or all replicas, if there are fewer). It learns of a change later than the controller commits it, a leader
 that is cut off much later; until then it needs all of the older ISR (KIP-497), so its acknowledgements keep
-the promise. What a leader knew is in the samples: each carries the ISR of the broker that leads.
+the promise. What a leader knew is in the samples: each carries the ISR of the broker that leads. A setting is
+in none; but a fault that changes one has asked every broker, and who knows it knows all states of before.
 
 Invariant: `certain` are spans in which the committed ISR was large enough; outside of `possible` no leader
-could know of such an ISR, however the clocks are read within their slack.
+could know of such an ISR, however the clocks are read within their slack. What is possible beyond `near` only
+lacks a sign that the leader knew of the newer state or setting, and any that it did not.
 Evidence: the states of the partition and its settings in the metadata log, the samples of its leaders, the
-clocks.
+faults that changed settings, the clocks.
 Counterexample to "the committed ISR decides":
     min.insync.replicas=2; broker 1 leads ISR [1, 2]; 1 and 2 are cut off from the controllers
     2 is fenced at 7 s, ISR [1]; 2 still fetches from 1, which still acknowledges: both have each record
@@ -21,9 +23,10 @@ from itertools import accumulate
 
 import numpy as np
 
+from checkers.history.changed_settings import known_by_all_ns
 from checkers.history.columnar import columns_of
 from checkers.history.metadata_log.settings import MIN_ISR, Settings
-from checkers.history.rows import ConfigChange, Context, MetadataChange, TopicPartition
+from checkers.history.rows import ConfigChange, Context, Fault, MetadataChange, TopicPartition
 from checkers.history.tables import NONE
 from checkers.reference.control_plane.rule_result import states_of
 from checkers.reference.control_plane.wall_clock import WallClock
@@ -43,6 +46,7 @@ class Backing:
 
     certain: tuple[Span, ...]
     possible: tuple[Span, ...]
+    near: tuple[Span, ...]
     slack_ns: int
 
 
@@ -53,11 +57,16 @@ class _Phase:
     state: MetadataChange
     enough: bool | None
     since_ns: int
+    known_ns: int
+    """When every broker had learnt of the setting that changed then; NEVER_NS: not shown, or none changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sample:
+    """What a leader reported, several times perhaps, in [at_ns, until_ns]."""
+
     at_ns: int
+    until_ns: int
     leader: int
     leader_epoch: int
     isr: frozenset[int]
@@ -67,13 +76,19 @@ def backing(context: Context, clock: WallClock) -> dict[TopicPartition, Backing]
     """The spans of each partition that the metadata log knows."""
     settings, samples = Settings(context.configs), _samples(context)
     return {
-        tp: _spans(list(_phases(tp, rows, settings, clock)), samples.get(tp, ()), clock.slack_ns)
+        tp: _spans(
+            list(_phases(tp, rows, settings, context.faults, clock)), samples.get(tp, ()), clock.slack_ns
+        )
         for tp, rows in states_of(context).items()
     }
 
 
 def _phases(
-    tp: TopicPartition, rows: Sequence[MetadataChange], settings: Settings, clock: WallClock
+    tp: TopicPartition,
+    rows: Sequence[MetadataChange],
+    settings: Settings,
+    faults: Sequence[Fault],
+    clock: WallClock,
 ) -> Iterator[_Phase]:
     changes: list[MetadataChange | ConfigChange] = [*settings.changes(tp.topic, MIN_ISR), *rows]
     state: MetadataChange | None = None
@@ -81,8 +96,15 @@ def _phases(
         if isinstance(change, MetadataChange):
             state = change
         if state is not None:
-            minimum = settings.min_isr(tp.topic, change.log_offset)
-            yield _Phase(state=state, enough=_enough(state, minimum), since_ns=clock.at(change.at_ms))
+            minimum, known_ns = settings.min_isr(tp.topic, change.log_offset), None
+            if isinstance(change, ConfigChange) and change.key == MIN_ISR:
+                known_ns = known_by_all_ns(tp.topic, change, faults, clock)
+            yield _Phase(
+                state=state,
+                enough=_enough(state, minimum),
+                since_ns=clock.at(change.at_ms),
+                known_ns=NEVER_NS if known_ns is None else known_ns,
+            )
 
 
 def _enough(state: MetadataChange, minimum: int | None) -> bool | None:
@@ -99,22 +121,44 @@ def _spans(phases: Sequence[_Phase], samples: Sequence[_Sample], slack_ns: int) 
     latest = [*accumulate(since, max), NEVER_NS]
     known_until = _known_until(phases, samples)
     certain = [(latest[at], earliest[at + 1]) for at, phase in enumerate(phases) if phase.enough]
-    possible = [
-        (earliest[at] - slack_ns, max(latest[at + 1] + slack_ns, known_until[at]))
-        for at, phase in enumerate(phases)
-        if phase.enough is not False
-    ]
-    return Backing(certain=_merged(certain), possible=_merged(possible), slack_ns=slack_ns)
+    possible, near = [], []
+    for at, phase in enumerate(phases):
+        if phase.enough is False:
+            continue
+        begin, end = earliest[at] - slack_ns, latest[at + 1] + slack_ns
+        shown = known_until[at] < NEVER_NS or phase.enough is None
+        until = known_until[at] if shown else _shown_until(at, phases, samples)
+        possible.append((begin, max(end, known_until[at])))
+        near.append((begin, max(end, until)))
+    return Backing(
+        certain=_merged(certain), possible=_merged(possible), near=_merged(near), slack_ns=slack_ns
+    )
+
+
+def _shown_until(at: int, phases: Sequence[_Phase], samples: Sequence[_Sample]) -> int:
+    """Until when its leader is shown to have known of no later ISR than that of a phase; NONE: never. Under a
+    setting that wants more, the same ISR shows nothing."""
+    state, ends = phases[at].state, [NONE]
+    for later in phases[at + 1 :]:
+        same = later.state.leader_epoch == state.leader_epoch and set(later.state.isr) == set(state.isr)
+        if same and later.enough is False:
+            return NONE
+    for sample in samples:
+        if sample.leader_epoch == state.leader_epoch and sample.isr == frozenset(state.isr):
+            ends.append(sample.until_ns + APPLIED_WITHIN_NS)
+    return max(ends)
 
 
 def _known_until(phases: Sequence[_Phase], samples: Sequence[_Sample]) -> list[int]:
-    """For each phase, when its leader is first shown to know of a later one; NEVER_NS: not shown."""
+    """For each phase, when its leader is first shown to know of a later one, or every broker of a later
+    setting; NEVER_NS: not shown."""
     until = [NEVER_NS] * len(phases)
     for epoch in {phase.state.leader_epoch for phase in phases}:
         places = [at for at, phase in enumerate(phases) if phase.state.leader_epoch == epoch]
         for at, seen_ns in _learnt(phases, places, samples, epoch):
             until[at] = seen_ns + APPLIED_WITHIN_NS
-    return until
+    by_setting = [*reversed([*accumulate(reversed([phase.known_ns for phase in phases]), min)]), NEVER_NS]
+    return [min(each) for each in zip(until, by_setting[1:], strict=True)]
 
 
 def _learnt(
@@ -145,16 +189,28 @@ def _merged(spans: Iterable[Span]) -> tuple[Span, ...]:
 
 
 def _samples(context: Context) -> Mapping[TopicPartition, Sequence[_Sample]]:
-    """What the leaders reported, by time, without those that repeat the one before."""
+    """What the leaders reported, by time; those that repeat the one before are one with it."""
     names = ("topic", "partition", "at_ns", "leader", "leader_epoch", "isr")
     columns = columns_of(context.watermarks, names)
     order = np.argsort(columns["at_ns"], kind="stable")
     values = (columns[name][order].tolist() for name in names)
-    samples: dict[TopicPartition, list[_Sample]] = defaultdict(list)
+    begins: dict[TopicPartition, list[tuple[int, int, int, frozenset[int]]]] = defaultdict(list)
+    ends: dict[TopicPartition, list[int]] = defaultdict(list)
     last: dict[TopicPartition, tuple[int, int, frozenset[int]]] = {}
     for topic, partition, at_ns, leader, epoch, isr in zip(*values, strict=True):
         tp, shown = TopicPartition(topic, partition), (leader, epoch, frozenset(isr))
-        if NONE not in (leader, epoch) and last.get(tp) != shown:
-            last[tp] = shown
-            samples[tp].append(_Sample(at_ns=at_ns, leader=leader, leader_epoch=epoch, isr=shown[2]))
-    return samples
+        if NONE in (leader, epoch):
+            continue
+        if last.get(tp) == shown:
+            ends[tp][-1] = at_ns
+            continue
+        last[tp] = shown
+        ends[tp].append(at_ns)
+        begins[tp].append((at_ns, *shown))
+    return {
+        tp: [
+            _Sample(at_ns=at_ns, until_ns=until_ns, leader=leader, leader_epoch=epoch, isr=isr)
+            for (at_ns, leader, epoch, isr), until_ns in zip(its, ends[tp], strict=True)
+        ]
+        for tp, its in begins.items()
+    }

@@ -17,11 +17,13 @@ from checkers.properties import Property
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleResult:
-    """The anomalies of one property, and how many of its units were examined, and could not be."""
+    """The anomalies of one property, and how many of its units were examined, and could not be. `doubtful`:
+    of the latter those for which nothing accounts but that nobody looked."""
 
     anomalies: Sequence[Anomaly] = ()
     examined: int = 0
     undecided: int = 0
+    doubtful: int = 0
 
 
 NOT_COLLECTED = RuleResult()

@@ -21,6 +21,7 @@ class BackedAcks:
     spans: AckSpans
     examined: int = 0
     undecided: int = 0
+    doubtful: int = 0
     _flagged: list[Columns] = field(default_factory=list)
 
     def __add__(self, other: "BackedAcks") -> "BackedAcks":
@@ -28,6 +29,7 @@ class BackedAcks:
             spans=self.spans,
             examined=self.examined + other.examined,
             undecided=self.undecided + other.undecided,
+            doubtful=self.doubtful + other.doubtful,
             _flagged=[*self._flagged, *other._flagged],
         )
 
@@ -40,10 +42,11 @@ class BackedAcks:
         decidable = ok & waits & self.spans.known
         begin, end = sends["invoked_ns"], sends["completed_ns"]
         open_still = decidable & ~_overlaps(self.spans.certain, begin, end)
-        flagged = np.flatnonzero(open_still)
-        if flagged.size:
-            flagged = flagged[~_overlaps(self.spans.possible, begin[flagged], end[flagged])]
-        possible = int(np.count_nonzero(open_still)) - len(flagged)
+        rows = np.flatnonzero(open_still)
+        possibly = _overlaps(self.spans.possible, begin[rows], end[rows])
+        flagged, possible = rows[~possibly], int(np.count_nonzero(possibly))
+        rows = rows[possibly]
+        self.doubtful += int(np.count_nonzero(~_overlaps(self.spans.near, begin[rows], end[rows])))
         decided = int(np.count_nonzero(decidable)) - possible
         self.examined += decided
         self.undecided += int(np.count_nonzero(ours)) - decided

@@ -28,11 +28,21 @@ from checkers.model import (
     simulate,
 )
 from checkers.model.draw.settings import with_settings
+from checkers.model.kafka.leader import Leader
 from checkers.verdict.algebra import Verdict
 from spark_verify.selftest.model_fuzz.asked_of import asked_of
 from spark_verify.selftest.model_fuzz.compare import disagreements
 from spark_verify.selftest.model_fuzz.verdict_of import Judged, verdict_of
 
+RAISED = Case(
+    seed=7986,
+    settings=ModelSettings(min_isr=1, first_leader=1, records=200, load_s=30.0),
+    schedule=(
+        Partition(at_s=3.0, hold_s=22.0, edges=("2->1", "3->1")),
+        MinIsr(at_s=9.0, hold_s=12.0, value=2),
+    ),
+)
+"""Leader 1 is alone in sync when two have to be."""
 FIRST = 52_000_000_000
 SEEDS = (506, 573, 627, 681, 794, 879, 953, 972, 1034, 1131, 1141, *range(1300, 1312))
 """Some of whose runs need each rule, and some more."""
@@ -124,3 +134,18 @@ def test_a_verdict_without_a_rule_decides_less(name: str, monkeypatch: pytest.Mo
     after = [judged(run).decision.verdict for run in runs()]
     moved = {pair for pair in zip(before, after, strict=True) if pair[0] is not pair[1]}
     assert moved == {(Verdict.PASS, Verdict.UNKNOWN)}
+
+
+def test_a_leader_that_goes_on_by_the_smaller_setting_breaks_the_promise_of_the_larger_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No record is lost for that; a correct leader refuses meanwhile, and is PASS."""
+    assert verdict_on(RAISED) is Verdict.PASS
+    monkeypatch.setattr(Leader, "min_isr", property(lambda self: 1))
+    assert verdict_on(RAISED) is Verdict.FAIL
+
+
+def verdict_on(case: Case) -> Verdict:
+    """The verdict on a simulated run."""
+    simulated = simulate(case)
+    return verdict_of(simulated.history, asked_of(simulated)).decision.verdict

@@ -208,6 +208,19 @@ def test_an_undecided_partition_makes_the_run_unknown_and_gives_its_reason():
     ]
 
 
+def test_a_run_with_acks_that_too_few_may_have_backed_is_unknown():
+    """Undecided acks alone are no reason: a leader that is cut off has a while to learn of its ISR."""
+    undecided = replace(judged(), undecided={**judged().undecided, Property.ACK_CONTRACT: 9})
+    assert decided(undecided, world(*QUIET))[0] == "PASS"
+    assert decided(replace(undecided, doubtful_acks=9), world(*QUIET)) == (
+        "UNKNOWN",
+        [
+            "ack-contract: 9 acknowledgements of acks=all may have been backed by too few: nothing shows "
+            "which ISR and which min.insync.replicas the leader knew of then"
+        ],
+    )
+
+
 def test_a_run_whose_transactions_no_disk_decides_is_unknown():
     """Of a few the producer id may be unknown; of all, nobody has looked for their markers."""
     of, wanted = judged(), Property.MARKER_PER_TRANSACTION

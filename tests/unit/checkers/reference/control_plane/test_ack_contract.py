@@ -4,9 +4,22 @@ Times are seconds. Broker 1 leads ISR [1, 2, 3] from 0 s, ISR [1] from 5 s to 9 
 on; min.insync.replicas=2.
 """
 
-from fakes.history.control_plane import ALL, acked, clocks, history, report, setting, state, strict
+from dataclasses import replace
 
-from checkers.history.rows import ClockPair, Producer
+import pytest
+from fakes.history.control_plane import (
+    ALL,
+    SECOND,
+    acked,
+    clocks,
+    history,
+    report,
+    setting,
+    state,
+    strict,
+)
+
+from checkers.history.rows import ClockPair, Fault, Producer
 from checkers.reference.control_plane.ack_contract import ack_contract
 from checkers.reference.control_plane.rule_result import RuleResult
 
@@ -112,6 +125,82 @@ def test_the_setting_counts_as_it_was_at_that_time():
     assert found(ruled(acked(7, 5.2, 5.4), states=states[:2], settings=settings[:1])) == ([], 1, 0)
     assert found(ruled(KNOWS, acked(7, 7, 8), settings=settings[:1])) == ([], 1, 0)
     assert found(ruled(KNOWS, acked(7, 7, 8), settings=[])) == ([], 0, 1)
+
+
+RAISED = [
+    STATES[0],
+    state(11, 1, (0, 1), (1,), ms=5_000),
+    state(14, 1, (0, 2), (1, 2), ms=30_000),
+]
+"""Broker 1 is alone in sync from 5 s to 30 s, and says so all the time."""
+TO_TWO = [
+    setting("min.insync.replicas", "1"),
+    replace(setting("min.insync.replicas", "2", 12), at_ms=1_009_000),
+]
+"""At 9 s two have to be in sync."""
+ALONE = [report(at, 1, 0, (1,)) for at in (6, 8, 9.5, 12, 20, 25, 29)]
+
+
+def changed(**more) -> Fault:
+    """The fault that raised it; every broker said so at 9.4 s."""
+    its = Fault(
+        index=0,
+        name="raise",
+        kind="config",
+        target="topic orders: min.insync.replicas=2",
+        inject_ns=round(8.9 * SECOND),
+        effect_ns=round(9.4 * SECOND),
+        proven=True,
+    )
+    return replace(its, **more)
+
+
+def test_once_every_broker_knows_of_a_larger_setting_no_leader_goes_by_the_smaller_one():
+    """Three seconds after all have said so; until then the leader may have acted by what was before."""
+    sends = [acked(7, 8, 8.5), acked(8, 9.2, 12), acked(9, 12.5, 13), acked(10, 24, 25), acked(11, 29, 31)]
+    result = ruled(*ALONE, changed(), *sends, states=RAISED, settings=TO_TWO)
+    assert (found(result), result.doubtful) == (([9, 10], 4, 1), 0)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        changed(proven=False),
+        changed(target="topic others: min.insync.replicas=2"),
+        changed(target="topic orders: min.insync.replicas=1"),
+        changed(target="topic orders: flush.messages=1"),
+        changed(inject_ns=10 * SECOND, effect_ns=11 * SECOND),
+    ],
+    ids=["nobody knows", "another topic", "another value", "another setting", "another time"],
+)
+def test_without_that_it_may_for_ever_but_that_is_in_doubt(fault):
+    """What the leader says of its ISR tells nothing of the setting; just after the change is in
+    none."""
+    sends = [acked(8, 9, 9.1), acked(9, 12.5, 13), acked(10, 24, 25)]
+    result = ruled(*ALONE, fault, *sends, states=RAISED, settings=TO_TWO)
+    assert (found(result), result.doubtful) == (([], 0, 3), 2)
+
+
+def test_with_the_old_setting_back_the_smaller_one_counts_again():
+    """From 20 s on one is enough; every broker said so at 20.3 s, and a broker has all states of before."""
+    back = [*TO_TWO, replace(setting("min.insync.replicas", "1", 13), at_ms=1_020_000)]
+    its = changed(end_ns=20 * SECOND, recovered_ns=round(20.3 * SECOND), recovered=True)
+    sends = [acked(9, 18, 19), acked(10, 20.1, 25)]
+    result = ruled(*ALONE, its, *sends, states=RAISED, settings=back)
+    assert (found(result), result.doubtful) == (([9], 2, 0), 0)
+
+
+def test_an_older_isr_is_in_doubt_where_its_leader_has_long_shown_nothing():
+    """It said at 12 s that it knew of ISR [1, 2, 3], and was not asked again; or was, and learnt of the later
+    one; or is known to be of an epoch that nobody sampled."""
+    before = [report(at, 1, 0) for at in (4, 12)]
+    states, sends = STATES[:2], [acked(7, 11, 12), acked(8, 12.5, 12.9), acked(9, 13.5, 14)]
+    result = ruled(*before, *sends, states=states)
+    assert (found(result), result.doubtful) == (([], 0, 3), 1)
+    result = ruled(*before, report(14.5, 1, 0, (1,)), *sends, states=states)
+    assert (found(result), result.doubtful) == (([], 0, 3), 0)
+    result = ruled(*sends, states=states)
+    assert (found(result), result.doubtful) == (([], 0, 3), 3)
 
 
 def test_a_partition_with_fewer_replicas_than_the_setting_needs_all_of_them():
