@@ -261,7 +261,7 @@ WEAKENED: dict[str, tuple[tuple[Any, str, Any], Bug | None]] = {
         LET_IN_AGAIN,
     ),
     "min.insync.replicas is 4": (with_topic(min_isr=4), CORRECT),
-    "no unclean shutdown counts": ((clauses, "_not_back", lambda *_: ()), CORRECT),
+    "no unclean shutdown counts": ((clauses, "_not_back", lambda *_, **__: ()), CORRECT),
     "an outage excuses whatever the disk held": (
         (fate, "_lost_by_outage", an_outage_excuses),
         Bug.OFFSETS_REUSED_AFTER_RESTART,

@@ -348,12 +348,12 @@ def without(*tables):
         (
             "brokers",
             "not collected: broker registrations in the metadata log",
-            {"leader-legal", "fenced-out"},
+            {"leader-legal", "fenced-out", "eligible-step"},
         ),
         (
             "configs",
             "not collected: settings of topics, in the metadata log and as reported",
-            {"ack-contract", "leader-legal"},
+            {"ack-contract", "leader-legal", "eligible-step"},
         ),
         ("producers", "not collected: settings of the producers", {"ack-contract"}),
         (
