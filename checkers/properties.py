@@ -248,6 +248,26 @@ class Property(StrEnum):
         names_record=False,
         place=_REPLICA_RUN,
     )
+    LOADS_ALL = PropertyRecord(
+        id="loads-all",
+        sentence="a started broker loads all that its disk holds",
+        violated_when=(
+            "a log that was read from the disk of a node that was down reaches further than what its next "
+            "process loaded, and no fault had hit the disk"
+        ),
+        family=Family.REPLICAS,
+        unit=ExaminedUnit.STARTED_LOG,
+        needs=_METADATA_LOG
+        | {
+            EvidenceSource.CLOCKS,
+            EvidenceSource.LOG_ENDS,
+            EvidenceSource.BROKER_LINES,
+            EvidenceSource.NODE_EVENTS,
+        },
+        words="on a disk, and not loaded from there",
+        names_record=False,
+        place=_REPLICA_RUN,
+    )
     ACK_CONTRACT = PropertyRecord(
         id="ack-contract",
         sentence="an acks=all acknowledgement was backed by at least min.insync.replicas in sync",

@@ -48,6 +48,10 @@ class ExaminedUnit(StrEnum):
         "by a crash, or not decodable); a replica that was not audited counts as 1, or more"
     )
     REPLICA = "one replica of a partition (undecided: not audited, or its broker did not stop cleanly)"
+    STARTED_LOG = (
+        "a log on the disk of a node that was down (undecided: nothing shows how much of it the next process "
+        "loaded, or a fault had hit the disk)"
+    )
     ELECTION = "an election of a partition's leader (undecided: the topic's settings are not known)"
     PARTITION_STATE = (
         "a partition's state after one change (undecided: a registration that decides on it is not known)"
@@ -98,6 +102,9 @@ class EvidenceSource(StrEnum):
     COMMITTED_OFFSETS = "committed offsets of consumer groups"
     TRANSACTIONS = "transactions of the clients"
     COMMITTED_READS = "reads of what is committed"
+    LOG_ENDS = "log ends, as brokers told them and as disks held them"
+    BROKER_LINES = "lines of the nodes' logs"
+    NODE_EVENTS = "ends and starts of the nodes"
     MARKERS = "markers of transactions on the disks"
 
 
@@ -115,6 +122,9 @@ TABLES_OF: Mapping[EvidenceSource, tuple[str, ...]] = MappingProxyType(
         EvidenceSource.CLOCKS: ("clocks",),
         EvidenceSource.TRANSACTIONS: ("transactions", "fencings"),
         EvidenceSource.COMMITTED_READS: ("transaction_reads",),
+        EvidenceSource.LOG_ENDS: ("replica_offsets",),
+        EvidenceSource.BROKER_LINES: ("broker_lines",),
+        EvidenceSource.NODE_EVENTS: ("node_events",),
         EvidenceSource.MARKERS: ("markers", "replicas"),
     }
 )

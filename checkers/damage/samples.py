@@ -1,4 +1,4 @@
-"""Damage to the watermark samples and to the proofs of the final read."""
+"""Damage to the watermark samples, to the proofs of the final read, and to what was loaded of a disk."""
 
 from dataclasses import replace
 from random import Random
@@ -154,6 +154,15 @@ def start_later(history: EditableHistory, rng: Random) -> None:
     swap(history.proofs, proof, replace(proof_of(history, proof.tp), log_start=start))
 
 
+@noticed_by(Property.LOADS_ALL)
+def load_less(history: EditableHistory, rng: Random) -> None:
+    """A broker that was started has not loaded the end of its log."""
+    if len(history.clocks) < 2 or not {"replica_offsets", "broker_lines", "node_events"} <= history.collected:
+        raise NotApplicable
+    line = pick(rng, [line for line in history.broker_lines if line.offset > 0])
+    swap(history.broker_lines, line, replace(line, offset=rng.randrange(line.offset)))
+
+
 SAMPLE_KINDS = (
     raise_watermark,
     replace_what_was_exposed,
@@ -167,4 +176,5 @@ SAMPLE_KINDS = (
     prove_too_much,
     prove_less,
     start_later,
+    load_less,
 )

@@ -12,6 +12,7 @@ from random import Random
 from checkers.damage.editable_history import EditableHistory
 from checkers.damage.replicas.simulate import StoredLog, add_replicas
 from checkers.damage.simulate_control_plane import add_control_plane, add_samples, epoch_at
+from checkers.damage.simulate_restarts import add_restart
 from checkers.damage.simulate_transactions import Transactions, add_committed_reads, add_markers
 from checkers.history.rows import (
     Fault,
@@ -51,6 +52,7 @@ def random_history(rng: Random, *, most_sends: int = 40) -> History:
     _inject(rng, history, end_ns)
     add_replicas(rng, history, [log.stored() for log in logs], with_transactions=transactions is not None)
     add_markers(history, {log.tp: log.markers for log in logs})
+    add_restart(history, {log.tp: log.end_at(end_ns) for log in logs}, end_ns)
     return history.freeze()
 
 

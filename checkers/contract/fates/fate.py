@@ -335,7 +335,8 @@ def _reason(
     another = election.leader != appended.leader or _taken_away(appended, election, evidence, realised)
     if appended.deposed_by and another and not replicated:
         return Reason.DEPOSED, None, ""
-    dropped = _dropped(record, election, evidence, realised) if replicated else None
+    its_own = not (another or appended.deposed_by)
+    dropped = _dropped(record, election, evidence, realised) if replicated or its_own else None
     if dropped is not None:
         return Reason.DROPPED, dropped, ""
     if election.kind == "unclean" and replicated:

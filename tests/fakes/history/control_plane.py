@@ -19,6 +19,7 @@ from checkers.history.rows import (
     Proof,
     Read,
     Replica,
+    ReplicaOffset,
     Send,
     TopicPartition,
     Watermark,
@@ -158,6 +159,7 @@ def history(*rows, missing=()) -> History:
         proofs=of(Proof),
         broker_lines=of(BrokerLine),
         node_events=of(NodeEvent),
+        replica_offsets=of(ReplicaOffset),
     )
 
 

@@ -46,6 +46,7 @@ def test_the_properties_of_the_specification_are_these():
         "crc",
         "checkpoint-sane",
         "sequence-dense",
+        "loads-all",
     }
     assert {each.value for each in Property if each.record.family is Family.CONTROL_PLANE} == {
         "ack-contract",

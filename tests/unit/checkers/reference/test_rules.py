@@ -408,6 +408,7 @@ def test_the_counts_are_of_what_was_examined_and_what_is_undecided():
         "crc": (0, 0),
         "checkpoint-sane": (0, 0),
         "sequence-dense": (0, 0),
+        "loads-all": (0, 0),
         "one-leader": (0, 0),
     }
     assert [each.reason for each in judgement.undecided_partitions] == ["no final read"]
