@@ -88,10 +88,11 @@ def _loaded(
 ) -> int | None:
     """How far the log reached that the next process loaded; None: not known, or a fault had hit the disk."""
     life = _next_life(row, context)
-    if life is None or _is_hit(row, life, context):
+    if life is None:
         return None
-    its_own = (end for at_ns, end in sorted(lines) if row.at_ns + slack_ns < at_ns < life.end_ns)
-    return next(its_own, None)
+    its_own = ((at_ns, end) for at_ns, end in sorted(lines) if row.at_ns + slack_ns < at_ns < life.end_ns)
+    at_ns, end = next(its_own, (NONE, NONE))
+    return None if at_ns == NONE or _is_hit(row, at_ns + slack_ns, context) else end
 
 
 def _next_life(row: ReplicaOffset, context: Context) -> _Life | None:
@@ -104,13 +105,14 @@ def _next_life(row: ReplicaOffset, context: Context) -> _Life | None:
     return _Life(begin_ns=begin_ns, end_ns=next(ends, NEVER_NS))
 
 
-def _is_hit(row: ReplicaOffset, life: _Life, context: Context) -> bool:
-    """Whether a fault of disks may have been at work since the disk was read, until the process had ended."""
+def _is_hit(row: ReplicaOffset, until_ns: int, context: Context) -> bool:
+    """Whether a fault of disks may have been at work since the disk was read, until a time."""
     return any(
-        fault.kind.startswith(OF_DISKS) or fault.takes_log_dir or row.broker in fault.data_lost
+        fault.kind.startswith(OF_DISKS)
+        or (fault.concerns(row.broker, row.tp) and (fault.takes_log_dir or row.broker in fault.data_lost))
         for fault in context.faults
         if row.broker in fault.nodes
-        and fault.inject_ns < life.end_ns
+        and fault.inject_ns <= until_ns
         and (fault.recovered_ns == NONE or fault.recovered_ns >= row.at_ns)
     )
 

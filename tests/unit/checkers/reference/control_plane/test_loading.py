@@ -75,7 +75,8 @@ def test_what_a_fault_of_the_disk_takes_is_undecided(hit):
 
 def test_a_fault_that_was_over_or_that_takes_nothing_excuses_nothing():
     over = fault("power-loss", data_lost=(2,), recovered_ns=9 * SECOND)
-    for harmless in (over, fault("kill", unclean=(2,), recovered_ns=20 * SECOND)):
+    later = replace(over, inject_ns=17 * SECOND, recovered_ns=20 * SECOND)
+    for harmless in (over, later, fault("kill", unclean=(2,), recovered_ns=20 * SECOND)):
         assert len(ruled(loaded(15, 19), harmless).anomalies) == 1
 
 
