@@ -31,9 +31,11 @@ from checkers.history.tables import NONE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HighWatermark:
-    """The greatest high watermark sampled under one leader epoch, and when the samples rose to each value."""
+    """The greatest high watermark sampled under one leader epoch, and when the samples rose to each value;
+    `asked_ns`: when the last of them was asked for, -1: not known."""
 
     highest: int
+    asked_ns: int
     times: Sequence[int]
     values: Sequence[int]
 
@@ -134,17 +136,20 @@ def _in_vain(
 
 
 def _high_watermarks(realised: Realised, tp: TopicPartition) -> dict[int, HighWatermark]:
-    names = ("topic", "partition", "leader_epoch", "at_ns", "high_watermark")
+    names = ("topic", "partition", "leader_epoch", "at_ns", "high_watermark", "asked_ns")
     columns = columns_of(realised.context.watermarks, names)
     here = (columns["topic"] == tp.topic) & (columns["partition"] == tp.partition)
     here &= (columns["high_watermark"] != NONE) & (columns["leader_epoch"] != NONE)
-    epochs, times, values = (columns[name][here] for name in names[2:])
+    epochs, times, values, asked = (columns[name][here] for name in names[2:])
     found = {}
     for epoch in np.unique(epochs).tolist():
         order = np.argsort(times[epochs == epoch], kind="stable")
         at, value = times[epochs == epoch][order], values[epochs == epoch][order]
         rises = np.flatnonzero(np.diff(np.maximum.accumulate(value), prepend=-1) > 0)
         found[epoch] = HighWatermark(
-            highest=int(value.max()), times=at[rises].tolist(), values=value[rises].tolist()
+            highest=int(value.max()),
+            asked_ns=int(asked[epochs == epoch].max()),
+            times=at[rises].tolist(),
+            values=value[rises].tolist(),
         )
     return found

@@ -6,15 +6,24 @@ Evidence: acknowledgements of acks=all, reads, samples of the high watermark, th
 Counterexample to "no sample of the high watermark is above it":
     an acks=1 record is acknowledged at offset 7, 0.1 s after the last sample; all brokers lose their power
     each log was measured to end at 9: they all had it, and the high watermark may have been above it
+Counterexample to "its epoch was sampled":
+    an acks=1 record is acknowledged at offset 7 at 9 s; the sampler is cut off from 8 s on, its leader is
+    killed at 12 s: for three seconds nobody looked, and the high watermark may have been above it
 """
 
 from dataclasses import dataclass
 
-from checkers.contract.evidence.partition_evidence import PartitionEvidence
+from checkers.contract.evidence.partition_evidence import HighWatermark, PartitionEvidence
+from checkers.contract.realised.downtimes import SECOND_NS
 from checkers.contract.realised.settings import Realised
 from checkers.contract.realised.timeline import Election, Leadership
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE
+
+PAUSE = "pause"
+"""The kind of fault under which a process stands still."""
+LOOKED_NS = SECOND_NS
+"""Of samples four times a second the last one before an end is no older than that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +66,8 @@ def replicated_of(
 ) -> bool | None:
     """Whether every replica that was in sync had it before this election: it was below the high watermark of
     its epoch, or of a later one whose leader had it. An acks=all acknowledgement is the promise of that. No
-    sample above it shows that nobody saw it so, but for two cases, None: its epoch was not sampled, or the
-    logs of all of them are known to have reached it."""
+    sample above it shows that nobody saw it so, but for two cases, None: nobody looked when it could have
+    been for the last time, or the logs of all of them are known to have reached it."""
     if record.acks in ("", "all") or record.seen:
         return True
     sampled = evidence.high_watermarks.get(appended.epoch)
@@ -67,7 +76,7 @@ def replicated_of(
     if _replicated_later(record, appended, removed_by, evidence, realised):
         return True
     followers = _followers(record, appended, realised)
-    if sampled is None:
+    if sampled is None or not _looked(sampled, appended, evidence, realised):
         short = any(_lags(node, record, appended, evidence) for node in followers)
         return False if short else None
     reached = [_reached(node, record, appended, evidence, realised) for node in followers]
@@ -127,6 +136,31 @@ def _replicated_later(
         if sampled is not None and sampled.highest > record.offset:
             return True
     return False
+
+
+def _looked(
+    sampled: HighWatermark, appended: Leadership, evidence: PartitionEvidence, realised: Realised
+) -> bool:
+    """Whether the high watermark was asked for shortly before its leader could commit nothing more: before
+    its epoch was over, its process had ended, or stood still until then. A deposed leader commits nothing."""
+    if appended.deposed_by is not None or sampled.asked_ns == NONE:
+        return True
+    leader, slack_ns = appended.leader, realised.timeline.slack_ns
+    began_ns = realised.timeline.began_ns(evidence.tp, appended.epoch)
+    over_ns = realised.timeline.ended_ns(evidence.tp, appended.epoch)
+    ends_ns = [over_ns]
+    ends_ns += [
+        max(outage.since_ns, outage.last_write_ns)
+        for outage in evidence.outages
+        if outage.node == leader and began_ns <= outage.since_ns
+    ]
+    ends_ns += [
+        max(fault.inject_ns, fault.begin_ns)
+        for fault in realised.context.faults
+        if fault.kind == PAUSE and leader in fault.nodes and began_ns <= fault.inject_ns
+        if fault.end_ns == NONE or over_ns <= fault.end_ns
+    ]
+    return min(ends_ns) - slack_ns <= sampled.asked_ns + LOOKED_NS
 
 
 def _followers(record: LostRecord, appended: Leadership, realised: Realised) -> frozenset[int]:

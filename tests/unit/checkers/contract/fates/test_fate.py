@@ -85,6 +85,36 @@ def test_acks_1_without_any_sample_of_its_epoch_is_undecided():
     assert found.clause.startswith("not measured: samples of the high watermark under leader epoch 5; ")
 
 
+def asked(*events):
+    """The samples as they were asked for: at once."""
+    return [replace(each, asked_ns=each.at_ns) if isinstance(each, Watermark) else each for each in events]
+
+
+def test_acks_1_is_undecided_where_nobody_looked_before_the_end_of_its_leader():
+    """Broker 1 is killed at 4 s, and was last asked at 2.8 s: the high watermark may have passed offset 7.
+    Asked at 3.5 s it had not; nor if a follower's own log was short after the acknowledgement."""
+    record = lost(offset=7, acked=3.9)
+    found = label(record, world(*asked(*LEADER_KILLED), acks="1"))
+    assert found.kind == "undecided"
+    assert "the evidence allows both" in found.clause
+    for seen in (sampled(3.5, 5), log_end(3.95, 2, 6)):
+        run = world(*asked(*LEADER_KILLED, seen), acks="1")
+        assert verdict(record, run) == ("permitted", "acks=1 unreplicated tail")
+
+
+def test_a_leader_that_stands_still_until_its_epoch_is_over_commits_nothing_more():
+    """Broker 1 is paused from 3.5 s until 9 s, and was last asked at 2.8 s; broker 2 is elected at 7 s."""
+    events = [event for event in LEADER_KILLED if not isinstance(event, Fault)]
+    pause = Fault(index=0, name="pause", kind="pause", nodes=(1,), inject_ns=ns(3.5), end_ns=ns(9))
+    record = lost(offset=7, acked=3.4)
+    unseen = label(record, world(*asked(*events), replace(pause, end_ns=ns(6)), acks="1"))
+    assert unseen.kind == "undecided"
+    assert verdict(record, world(*asked(*events), pause, acks="1")) == (
+        "permitted",
+        "acks=1 unreplicated tail",
+    )
+
+
 def test_an_epoch_that_begins_behind_the_record_did_not_remove_it():
     """Its leader had the record; nobody later lacks it either."""
     run = world(
