@@ -348,7 +348,7 @@ def without(*tables):
         (
             "brokers",
             "not collected: broker registrations in the metadata log",
-            {"leader-legal", "fenced-out", "eligible-step"},
+            {"leader-legal", "eligible-step", "fenced-out"},
         ),
         (
             "configs",
@@ -374,7 +374,14 @@ def without(*tables):
             "not collected: markers of transactions on the disks",
             {"marker-per-transaction"},
         ),
-        ("clocks", "not collected: readings of the clocks", {"ack-contract", "early-read"}),
+        ("clocks", "not collected: readings of the clocks", {"ack-contract", "early-read", "loads-all"}),
+        (
+            "replica_offsets",
+            "not collected: log ends, as brokers told them and as disks held them",
+            {"loads-all"},
+        ),
+        ("broker_lines", "not collected: lines of the nodes' logs", {"loads-all"}),
+        ("node_events", "not collected: ends and starts of the nodes", {"loads-all"}),
         ("pressure", "", set()),
     ],
 )
