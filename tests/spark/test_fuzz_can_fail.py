@@ -27,7 +27,7 @@ from spark_verify.selftest import fuzz
 
 NOTHING = np.empty(0, np.int64)
 SEED = 24
-TELLING = (97, 143, 133, 58, 75, 118, 57)
+TELLING = (97, 129, 57, 90, 11, 101, 151)
 """Each broken part shows in one of these histories, or in one with a copy. They are judged before the others,
 those first in which most parts show, for time's sake only: when other histories are drawn one day, the others
 are judged too, and it takes a second for each part."""
