@@ -37,7 +37,8 @@ def test_a_live_topic_has_its_promise_and_reading_it_changes_nothing(
     assert record.settings.startswith(f"Kafka {release}, 3 replicas, min.insync.replicas 2, acks=all, ")
     elr = {said.level for said in cluster.admin.features(ELR_FEATURE).values()}
     assert record.settings.endswith("ELR off" if elr == {0} else "ELR on")
-    assert record.remarks == ()
+    (remark,) = record.remarks
+    assert remark.startswith("broker.session.timeout.ms=4000 is what brokers have: that of the controllers ")
     assert {"process-kill", "broker-loss", "spare-replicas"} <= {clause.id for clause in record.clauses}
     assert {"no-racks", "no-spare-broker"} <= {trap.id for trap in record.traps}
     assert read_topic(topic, cluster.bootstrap, {}) == before
