@@ -173,9 +173,15 @@ class _Fates:
         return (one for one in started if one.leader_epoch > copy.leader_epoch)
 
     def _has(self, leader: Started, record: Sent) -> bool:
+        """A batch that a bug has swapped with another one is not what its wrong copy was made of any more."""
         copies = {id(batch) for batch in self._batches[id(record)]}
         held = (batch for batch in leader.batches if id(batch.bytes_of or batch) in copies)
-        return any(_offset(record, batch) >= leader.log_start for batch in held)
+        return any(
+            batch.base_offset + place >= leader.log_start
+            for batch in held
+            for place, one in enumerate(batch.records)
+            if one is record
+        )
 
     def _deletion(self, record: Sent, copy: Batch, without: Started | None) -> Deleted | None:
         """By which clock retention took it: from the last leader that had it, or before that from the next

@@ -31,3 +31,9 @@ def test_the_same_cases_are_in_order_without_the_bug(bug):
         assert run.manifested == frozenset()
         assert truth.wrong == ()
         assert all(one.permitted for one in (*truth.lost, *truth.exposed_lost))
+
+
+def test_a_wrong_copy_of_a_batch_that_was_swapped_since_has_the_records_it_was_made_of() -> None:
+    """Two bugs at a time: the truth asks which records a leader had, not of which batch its copy was made."""
+    both = frozenset({Bug.FOLLOWER_WRITES_OTHER_BYTES, Bug.SWAPPED_BATCHES})
+    assert simulate(draw_case(1000000017, both)).manifested == both
