@@ -78,6 +78,8 @@ class TermsOverTime:
         self._context, self._clock, self._elr = context, clock, elr
         self._settings = Settings(context.configs)
         self._unclean_by_setting = UncleanBySetting(context.broker_lines)
+        placed = (row for row in reversed(context.metadata) if row.log_offset != NONE)
+        self._changes = {row.log_offset: row for row in placed}
         self._made_at: dict[str, int] = {}
         self._fewest: dict[str, int] = {}
         """The fewest replicas that a partition of a topic has had."""
@@ -120,9 +122,8 @@ class TermsOverTime:
 
     def reads_unclean(self, election: Election | None) -> bool:
         """Whether the controller that decided an election goes by unclean.leader.election.enable."""
-        offset = election.log_offset if election else NONE
-        rows = self._context.metadata if offset != NONE else ()
-        return self._unclean_by_setting.when(next((row for row in rows if row.log_offset == offset), None))
+        decided = self._changes.get(election.log_offset) if election else None
+        return self._unclean_by_setting.when(decided)
 
     def marks(self, name: str, topic: TopicPromise) -> Iterator[int]:
         """The times at which terms begin and end."""
