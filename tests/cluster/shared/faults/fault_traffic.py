@@ -83,10 +83,14 @@ def traffic(bootstrap: str, topic: str, *, partitions: int, record_bytes: int = 
         thread.join()
 
 
-def wait_for_acks(acked: Acked, count: int, *, within_s: float = 30.0) -> None:
-    """Return when `count` more records are acknowledged."""
-    wanted, deadline = len(acked.records) + count, time.monotonic() + within_s
-    while len(acked.records) < wanted:
-        missing = f"{len(acked.records)} acks of {wanted} after {within_s} s"
+def wait_for_acks(acked: Acked, count: int, *, partition: int | None = None, within_s: float = 30.0) -> None:
+    """Return when `count` more records are acknowledged, of any partition or of `partition`."""
+
+    def so_far() -> int:
+        return sum(1 for _, of, _ in tuple(acked.records) if partition in (None, of))
+
+    wanted, deadline = so_far() + count, time.monotonic() + within_s
+    while so_far() < wanted:
+        missing = f"{so_far()} acks of {wanted} after {within_s} s"
         assert time.monotonic() < deadline, f"{missing}: {acked}"
         time.sleep(0.05)
