@@ -5,7 +5,8 @@
 
 All three run on the host's network and reach the brokers through the same client proxies, one producer each,
 the same record size, linger, batch size and partitions, acks=all and idempotent, not compressed. They take
-turns (A B C, A B C, …), and medians are compared, for the machine's speed changes within minutes.
+turns (A B C, A B C, …), and medians are compared, for the machine's speed changes within minutes: on two
+processors with three brokers one round of each differs from the next by a fifth and more.
 Recorded are sends with everything that a run has, the samplers too, but no readers.
 """
 
@@ -60,7 +61,7 @@ def send_throughput(
     run_kafka: RunKafka,
     workdir: Path,
     *,
-    rounds: int = 5,
+    rounds: int = 9,
     seconds: float = 4.0,
 ) -> list[Measured]:
     """Measure all three `rounds` times for about `seconds` each, writing to `topic`, which must be settled.
