@@ -85,12 +85,7 @@ def traffic(bootstrap: str, topic: str, *, partitions: int, record_bytes: int = 
 
 def wait_for_acks(acked: Acked, count: int, *, partition: int | None = None, within_s: float = 30.0) -> None:
     """Return when `count` more records are acknowledged, of any partition or of `partition`."""
-
-    def so_far() -> int:
-        return sum(1 for _, of, _ in tuple(acked.records) if partition in (None, of))
-
-    wanted, deadline = so_far() + count, time.monotonic() + within_s
-    while so_far() < wanted:
-        missing = f"{so_far()} acks of {wanted} after {within_s} s"
-        assert time.monotonic() < deadline, f"{missing}: {acked}"
+    begin, deadline = len(acked.records), time.monotonic() + within_s
+    while (more := sum(partition in (None, of) for _, of, _ in acked.records[begin:])) < count:
+        assert time.monotonic() < deadline, f"{more} acks of {count} more after {within_s} s: {acked}"
         time.sleep(0.05)

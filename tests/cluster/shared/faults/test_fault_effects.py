@@ -56,12 +56,11 @@ def records(shared_cluster: DockerCluster) -> Iterator[dict[str, FaultRecord]]:
         30
     )
     view.wait_until_settled(ORDERS, within_s=30)
-    done: list[FaultRecord] = []
+    clock = SystemClock()
     with traffic(cluster.bootstrap, ORDERS, partitions=PARTITIONS) as acked:
-        for plan in (PLAN, POWER):
-            wait_for_acks(acked, 100, partition=0)
-            steps = parse_steps(plan)
-            done += run_schedule(steps, cluster, view, SystemClock(), stop=Event(), on_event=print)
+        done = run_schedule(parse_steps(PLAN), cluster, view, clock, stop=Event(), on_event=print)
+        wait_for_acks(acked, 100, partition=0)
+        done += run_schedule(parse_steps(POWER), cluster, view, clock, stop=Event(), on_event=print)
     yield {record.name: record for record in done}
     admin.delete_topics([ORDERS])[ORDERS].result(30)  # its replicas are not what the next test is about
 
