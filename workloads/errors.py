@@ -27,7 +27,7 @@ class WorkloadDied(WorkloadError):
 
 
 class NotWarm(WorkloadError):
-    """Not every producer had an acknowledgement on every partition in time."""
+    """Producers had not in time what is waited for: an acknowledgement on every partition, or so many."""
 
 
 class ThreadStuck(WorkloadError):

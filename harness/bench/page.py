@@ -14,8 +14,9 @@ from compose.spec.topology import DEFAULT_RELEASE
 HEAD = """\
 # Benchmarks
 
-`make bench` measures these and writes this page. A ratio is value / peer. A target bounds the ratio, or the
-value where there is no peer: throughputs from below, times from above.
+`make bench` measures these and writes this page. A ratio is value / peer; for sends it is the median of the
+ratios of all rounds, beside the medians of the rates. A target bounds the ratio, or the value where there is
+no peer: throughputs from below, times from above.
 """
 
 

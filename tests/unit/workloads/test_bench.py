@@ -2,7 +2,7 @@
 
 import pytest
 
-from workloads.bench import Measured, compare, last_rate
+from workloads.bench import BARE, PERFORMANCE, RECORDED, Measured, compare, last_rate
 from workloads.errors import PeerFailed
 
 OUTPUT = """Warmup first 25 records. Steady state results will print after the complete test summary.
@@ -21,7 +21,7 @@ def test_a_peer_without_figures_is_reported_with_the_end_of_its_output() -> None
 
 
 def test_each_peer_has_its_target() -> None:
-    bare, kafka = compare({"recorded": 90_000.4, "bare": 100_000.0, "performance": 180_000.0})
+    bare, kafka = compare({RECORDED: [90_000.4], BARE: [100_000.0], PERFORMANCE: [180_000.0]})
     assert bare == Measured(
         name="recorded send throughput against same loop without recording",
         value=90_000,
@@ -33,3 +33,10 @@ def test_each_peer_has_its_target() -> None:
         met=True,
     )
     assert (kafka.peer, kafka.ratio, kafka.target, kafka.met) == ("ProducerPerformance", 0.5, 0.8, False)
+
+
+def test_a_ratio_is_that_of_one_round_and_of_the_round_in_the_middle() -> None:
+    rates = {RECORDED: [80.0, 300.0, 100.0], BARE: [100.0, 300.0, 200.0], PERFORMANCE: [100.0, 100.0, 100.0]}
+    bare, kafka = compare(rates)
+    assert (bare.value, bare.peer_value, bare.ratio, bare.met) == (100, 200, 0.8, False)
+    assert (kafka.value, kafka.peer_value, kafka.ratio, kafka.met) == (100, 100, 1.0, True)
