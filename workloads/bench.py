@@ -24,7 +24,7 @@ import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import cycle, islice, permutations
+from itertools import permutations
 from pathlib import Path
 from threading import Event
 
@@ -76,13 +76,12 @@ def send_throughput(
     run_kafka: RunKafka,
     workdir: Path,
     *,
-    rounds: int = 6,
     seconds: float = 10.0,
 ) -> list[Measured]:
-    """Measure all three `rounds` times for about `seconds` each, writing to `topic`, which must be settled.
+    """Measure all three in each order for about `seconds` each, writing to `topic`, which must be settled.
 
-    One round before them warms the brokers up and does not count. `rounds` is a multiple of the orders. Each
-    broker's volume must have room: some 4 GiB for a minute at 300,000 records/s.
+    One round before them warms the brokers up and does not count. Each broker's volume must have room: some
+    4 GiB for a minute at 300,000 records/s.
     """
     settings: dict[str, Setting] = {
         "linger.ms": LINGER_MS,
@@ -103,7 +102,7 @@ def send_throughput(
         BARE: lambda: bare(plan, bootstrap, seconds),
         PERFORMANCE: lambda: performance(plan, bootstrap, round(rates[BARE][-1] * seconds), run_kafka),
     }
-    for turns in [ORDERS[0], *islice(cycle(ORDERS), rounds)]:
+    for turns in (ORDERS[0], *ORDERS):
         for name in turns:
             rates[name].append(measure[name]())
     return compare({name: values[1:] for name, values in rates.items()})
