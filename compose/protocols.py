@@ -422,7 +422,8 @@ class Cluster(Protocol):
         """
 
     def fill_up(self, node: int, *, log_dir: int = 1) -> None:
-        """Leave no room on the file system: what needs a new block fails with ENOSPC."""
+        """Leave no room on the file system: what needs a new block fails with ENOSPC. Takes what has become
+        free since, if asked again."""
 
     def free_up(self, node: int, *, log_dir: int = 1) -> None:
         """Undo `fill_up`; nothing to do if there is room."""

@@ -111,6 +111,8 @@ fill-up) # DEVICE: takes all space that is free, as files of this name, without 
     mounted "$1"
     readable
     kib=$(free_in 1K /mnt) number=0
+    # What was taken before stays so: a file of a name that is in use would only grow.
+    while [ -e "/mnt/highwater-filler.$number" ]; do number=$((number + 1)); done
     # The node writes meanwhile: what is not free any more is tried by halves.
     while [ "$kib" -ge 4 ]; do
         if fallocate --length "${kib}KiB" "/mnt/highwater-filler.$number" 2>/dev/null; then

@@ -6,7 +6,9 @@ room.
 Effect: no room is left, and the process has halted by itself.
 Recovery: the node answers; the ISR is what it was.
 
-A node halts at its first append that needs a new block, so that the fault is proven only under load.
+A node halts at its first append that needs a new block, so that the fault is proven only under load. What
+becomes free while it runs on is taken too: Kafka removes segments, and the logs of topics that were deleted,
+a minute or so later than it was told to, and could append for long in their place.
 
 Of a broker with several log directories one is full: the first, unless another is named. Without another one
 the broker goes on, and effect and recovery are those of offline.py; the healing is a restart, once there is
@@ -14,7 +16,7 @@ room. A broker that halts then has failed: that end is not planned.
 """
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar
@@ -72,9 +74,11 @@ class DiskFull:
                 self.injection.cluster.fill_up(node)
 
     def go_on(self) -> Task[None]:
-        """Note when a node halts: the contract has to know of each end, and when it was."""
+        """Note when a node halts: the contract has to know of each end, and when it was. Leave what runs no
+        room."""
         while not self._is_over:
             yield from in_background(self._try_to_note)
+            yield from in_background(partial(_fill_again, self.injection, self._nodes))
             yield from sleep_until(self.injection.clock.now_ns() + AGAIN_NS)
 
     def _try_to_note(self) -> None:
@@ -138,6 +142,7 @@ class DirectoryFull:
 
     injection: Injection[DiskFullStep]
     _directory: OfflineDirectory[DiskFullStep] = field(init=False)
+    _is_over: bool = False
 
     def __post_init__(self) -> None:
         """Which directory."""
@@ -156,6 +161,12 @@ class DirectoryFull:
                 self._directory.hit.add(node)
                 self.injection.cluster.fill_up(node, log_dir=self.injection.step.number)
 
+    def go_on(self) -> Task[None]:
+        """Leave it no room."""
+        while not self._is_over:
+            yield from in_background(partial(_fill_again, self.injection, self._directory.nodes))
+            yield from sleep_until(self.injection.clock.now_ns() + AGAIN_NS)
+
     def effect(self) -> Evidence:
         """Is there no room, and does the broker go on without the directory?"""
         cluster, number = self.injection.cluster, self.injection.step.number
@@ -170,6 +181,7 @@ class DirectoryFull:
 
     def heal(self) -> Task[None]:
         """Give each its space back, then restart it."""
+        self._is_over = True
         yield from try_tasks(partial(self._restart, node) for node in sorted(self._directory.hit))
 
     def _restart(self, node: int) -> Task[None]:
@@ -197,6 +209,22 @@ def _claimed_room(injection: Injection[DiskFullStep], node: int) -> Iterator[Non
     with thawed_node(injection, node):
         claim(injection, _room_of(injection, node))
         yield
+
+
+def _fill_again(injection: Injection[DiskFullStep], nodes: Iterable[int]) -> None:
+    """Take what has become free since on those of the nodes that run. What cannot be had now may be the next
+    time; the effect tells whether it was."""
+    for node in nodes:
+        with suppress(ComposeError), thawed_node(injection, node):
+            _fill_room(injection, node)
+
+
+def _fill_room(injection: Injection[DiskFullStep], node: int) -> None:
+    """Nothing where this fault does not have the room: not filled, or given back by the healing."""
+    number = injection.step.number
+    has_claim = injection.holds.claimed_by(_room_of(injection, node)) == injection.owner
+    if has_claim and injection.cluster.room_bytes(node, log_dir=number):
+        injection.cluster.fill_up(node, log_dir=number)
 
 
 def _free_up(injection: Injection[DiskFullStep], node: int) -> None:

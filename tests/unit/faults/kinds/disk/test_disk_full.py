@@ -66,6 +66,41 @@ def test_a_node_that_runs_on_is_no_evidence() -> None:
     assert "start 1" not in world.calls
 
 
+def test_what_becomes_free_while_a_node_runs_on_is_taken_too() -> None:
+    """Kafka removes late what it was told to remove, and would have room for the rest of the hold."""
+    world = World(halts=False)
+
+    def remove() -> None:
+        world.room[1], world.halts = 5 << 20, True
+
+    world.clock.call_at(ns(6), remove)
+    (record,) = run(world, FULL)
+    assert (record.proven, record.recovered, record.down) == (True, True, (1,)), record.evidence
+    assert changes(world) == ["fill_up 1", "fill_up 1", "free_up 1", "start 1"]
+    assert world.room[1] == 1 << 30
+
+
+def test_what_becomes_free_of_a_node_that_has_halted_is_left_alone() -> None:
+    world = World()
+    world.clock.call_at(ns(7), lambda: world.room.update({1: 5 << 20}))
+    (record,) = run(world, FULL)
+    assert record.proven, record.evidence
+    assert changes(world) == ["fill_up 1", "free_up 1", "start 1"]
+
+
+def test_a_disk_that_cannot_be_filled_again_is_tried_on() -> None:
+    world = World(halts=False)
+
+    def remove() -> None:
+        world.room[1], world.halts = 5 << 20, True
+        world.failing["fill_up"] = [DiskError("the disk of node 1 still has 5 bytes free")]
+
+    world.clock.call_at(ns(6), remove)
+    (record,) = run(world, FULL)
+    assert (record.proven, record.down) == (True, (1,)), record.evidence
+    assert changes(world) == ["fill_up 1", "fill_up 1", "fill_up 1", "free_up 1", "start 1"]
+
+
 def test_a_disk_that_is_not_filled_is_no_evidence() -> None:
     (record,) = run(World(ignores={"fill_up"}), FULL)
     assert not record.proven

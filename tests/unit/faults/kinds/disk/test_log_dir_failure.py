@@ -298,6 +298,19 @@ def test_a_full_directory_that_a_broker_can_do_without_has_the_same_effect() -> 
     assert (effect["bytes_free"], effect["offline"]) == ({"1": 0}, {"1": "/data-2/kafka"})
 
 
+def test_what_becomes_free_in_a_full_directory_is_taken_too() -> None:
+    world = World(log_dir_count=2, halts=False)
+
+    def remove() -> None:
+        world.other_rooms[1, 2], world.halts = 5 << 20, True
+
+    world.clock.call_at(ns(6), remove)
+    (record,) = run(world, FULL)
+    assert (record.proven, record.recovered) == (True, True), record.evidence
+    done = [call for call in world.calls if call.split()[0] in ("fill_up", "free_up", "stop", "start")]
+    assert done == ["fill_up 1 dir 2", "fill_up 1 dir 2", "free_up 1 dir 2", "stop 1", "start 1"]
+
+
 @pytest.mark.parametrize(
     ("world", "why"),
     [

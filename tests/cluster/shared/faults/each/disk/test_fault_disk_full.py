@@ -50,6 +50,29 @@ def test_a_broker_without_room(
     view.wait_for_full_isr([topic], within_s=30)
 
 
+def test_a_broker_gets_none_of_what_becomes_free(
+    cluster: DockerCluster, view: ClusterView, make_topic: Callable[..., str]
+) -> None:
+    """All that was taken becomes free as soon as it is taken: it is taken again, and the broker halts."""
+    topic = make_topic()
+    leader = partition(view, topic).leader
+    freed = list[int]()
+
+    def look(event: FaultEvent) -> None:
+        print(event)
+        if event.stage == "injected":
+            cluster.free_up(leader)
+            freed.append(cluster.room_bytes(leader))
+
+    with traffic(cluster.bootstrap, topic, partitions=1):
+        (full,) = run(cluster, view, words(topic), on_event=look)
+    assert full.proven, full.evidence
+    assert full.recovered, full.evidence
+    assert full.down == (leader,)
+    assert freed
+    view.wait_for_full_isr([topic], within_s=30)
+
+
 def test_a_disk_is_filled_and_freed(cluster: DockerCluster) -> None:
     """That of a node that is down: nothing else writes to it."""
     cluster.kill(1)
