@@ -193,8 +193,8 @@ SITUATIONS: tuple[Situation, ...] = (
         milder=(
             Milder(
                 textbook="for 60 s, with the delivery time-out of a client",
-                shipped="for 12 s, with one of 8 s",
-                why="what it got must time out while it is a zombie, however long that is",
+                shipped="for 12 s, with one of 3 s",
+                why="what it got must time out before a successor can acknowledge it",
             ),
         ),
     ),

@@ -48,7 +48,7 @@ def length_of(name: str, step: str) -> float:
 def test_the_lengths_that_are_said_to_be_shorter_are_those_of_the_schedules() -> None:
     assert length_of("zombie-leader-acks1", "followers") == 12.0
     assert length_of("zombie-leader-acks-all", "followers") == 12.0
-    assert resolve(*find("zombie-leader-acks-all"), seed=1).scenario.workload.delivery_timeout_s == 8.0
+    assert resolve(*find("zombie-leader-acks-all"), seed=1).scenario.workload.delivery_timeout_s == 3.0
     assert [length_of("majority-freeze", step) for step in ("first", "second", "third")] == [12.0] * 3
     assert [length_of("leader-bounce", step) for step in ("first", "third", "fifth")] == [6.0] * 3
     assert length_of("slow-leader-offline", "kill") == 14.0
