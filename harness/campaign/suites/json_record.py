@@ -14,6 +14,9 @@ from harness.run_directory.manifest import ManifestPart
 MOST_SHOWN = 200
 """Characters of what is wrong with a value."""
 
+MOST_NAMED = 5
+"""Directories that may have been meant: the newest ones."""
+
 Record = TypeVar("Record", bound=ManifestPart)
 
 
@@ -24,7 +27,9 @@ def read_json_record(file: Path, kind: type[Record], schema_version: int, what: 
     schema.
     """
     if not os.path.lexists(file):
-        raise RunDirectoryError(f"{file.parent}: not the directory of {what}: it has no {file.name}")
+        below = sorted(found.parent.name for found in file.parent.glob(f"*/{file.name}"))
+        instead = f"; these below it have: {', '.join(below[-MOST_NAMED:])}" if below else ""
+        raise RunDirectoryError(f"{file.parent}: not the directory of {what}: it has no {file.name}{instead}")
     text = read_whole(file)
     try:
         found: Any = json.loads(text)

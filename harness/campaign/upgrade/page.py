@@ -22,7 +22,7 @@ def answer(record: UpgradeRecord) -> str:
     if record.left_out:
         lines += ["", record.left_out]
     for phase in record.phases:
-        lines += [f"{phase.phase}: Kafka refuses: {said}" for said in _refusals(phase)]
+        lines += [f"{phase.phase}: {said}" for said in _refusals(phase)]
     if rows := list(_periods(record)):
         lines += ["", *columns([PERIOD_HEADS, *rows])]
     return "\n".join(lines)
@@ -82,7 +82,7 @@ def _shown(its: ObservedRow) -> Iterator[str]:
     for feature, (before, now) in its.finalized.items():
         yield f"finalized: {feature} from {before} to {now}"
     for said in its.refusals:
-        yield f"the way back is refused; Kafka says: {said}"
+        yield f"the way back: {said}"
     if its.unread:
         yield f"nothing more is known: {its.unread}"
 

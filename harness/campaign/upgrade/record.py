@@ -80,7 +80,7 @@ class ObservedRow(ManifestPart):
     finalized: Mapping[str, tuple[int, int]] = Field(
         default_factory=dict, description="by feature: its level before, and after it was finalized"
     )
-    refusals: tuple[str, ...] = Field(default=(), description="what Kafka said to the way back")
+    refusals: tuple[str, ...] = Field(default=(), description="Kafka's words where it refuses the way back")
     periods: tuple[PeriodRow, ...] = Field(default=(), description="before, during and after the roll")
     unread: str = Field(default="", description="why the history of the run could not be read")
 

@@ -148,3 +148,14 @@ def test_the_table_has_a_line_for_each_run_then_the_sums() -> None:
         "  on a kept cluster: 1 runs, 4.0 s each beyond the schedule, at most 4.0 s",
         "required, and not made: storm, run 3",
     ]
+
+
+def test_the_suites_below_a_directory_that_is_none_are_named(tmp_path: Path) -> None:
+    """`--out` was meant for the new ones; `--resume` is for one of them."""
+    for name in ("20260102T000000Z_suite-nightly_2", "20260101T000000Z_suite-nightly_1"):
+        (tmp_path / name).mkdir()
+        write_record(tmp_path / name, record())
+    (tmp_path / "20260103T000000Z_acks1-leader-kill_3").mkdir()
+    named = r"it has no suite\.json; these below it have: 20260101T\S+_1, 20260102T\S+_2$"
+    with pytest.raises(RunDirectoryError, match=named):
+        read_record(tmp_path)
