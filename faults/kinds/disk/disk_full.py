@@ -259,7 +259,7 @@ DISK_FULL = FaultKind(
     cost=Cost(may_end_node=True),
     cost_of_step=_cost,
     does="all space of the node's file system, of `log_dir` 1 if there are several, is taken: what needs a "
-    "new block fails with ENOSPC",
+    "new block fails with ENOSPC; what becomes free while the process goes on is taken too",
     effect="no room is left, and the process has halted by itself, as Kafka does without a log directory; "
     "without another `log_dir` than 1 it goes on, and the effect is that of `log-dir-failure`",
     healing="the space is given back; what has halted is started, and what went on is restarted",
