@@ -32,9 +32,7 @@ def page(lines: Sequence[Mapping[str, Any]]) -> str:
 
 def measured_on() -> str:
     """One paragraph: when, on what, with what."""
-    packages = ", ".join(
-        f"{name} {version(name)}" for name in ("pyspark", "confluent-kafka", "duckdb", "numba")
-    )
+    packages = ", ".join(f"{name} {version(name)}" for name in ("pyspark", "confluent-kafka", "duckdb"))
     return (
         f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores ({_cpu()}), {_memory_gib():.0f} GiB, "
         f"Linux {platform.release()}; Kafka {DEFAULT_RELEASE}, Toxiproxy {TOXIPROXY_VERSION}, "
