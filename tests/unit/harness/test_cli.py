@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from checkers.promises.matrix import cells
 from harness import api, commands
+from harness.campaign.accept.matrix import matrix
 from harness.campaign.suites import directory
 from harness.cli import main
 from harness.scenario.resolve import SHIPPED
@@ -134,7 +136,7 @@ def test_a_crash_on_a_full_disk_is_one_sentence_too(
     assert printed.count("\n") == 1
 
 
-LIST = "from harness.cli import main; raise SystemExit(main(['scenario', 'list', '--tag', 'elr']))"
+SHOW = "from harness.cli import main; raise SystemExit(main(['scenario', 'show', 'baseline']))"
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
@@ -143,7 +145,7 @@ def test_a_reader_that_goes_away_is_no_verdict(unbuffered: str) -> None:
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(
-        [sys.executable, "-c", LIST],
+        [sys.executable, "-c", SHOW],
         stdout=write,
         stderr=subprocess.PIPE,
         check=False,
@@ -154,15 +156,15 @@ def test_a_reader_that_goes_away_is_no_verdict(unbuffered: str) -> None:
     assert (done.returncode, done.stderr) == (141, b"")
 
 
-HELP = LIST.replace("['scenario', 'list', '--tag', 'elr']", "['--help']")
-VALIDATE = LIST.replace("['scenario', 'list', '--tag', 'elr']", "['scenario', 'validate', '-']")
+HELP = SHOW.replace("['scenario', 'show', 'baseline']", "['--help']")
+VALIDATE = SHOW.replace("['scenario', 'show', 'baseline']", "['scenario', 'validate', '-']")
 
 
 @pytest.mark.parametrize(
     ("command", "streams", "code", "complaint"),
     [
-        (LIST, ">&-", 4, "highwater: standard output is closed"),
-        (LIST, ">/dev/full", 4, "highwater: standard output: No space left on device"),
+        (SHOW, ">&-", 4, "highwater: standard output is closed"),
+        (SHOW, ">/dev/full", 4, "highwater: standard output: No space left on device"),
         (HELP, ">/dev/full", 4, "highwater: standard output: No space left on device"),
         (VALIDATE, "<&-", 2, "highwater: <stdin>: cannot be read: it is closed"),
     ],
@@ -233,6 +235,8 @@ def test_a_list_is_no_wider_than_the_terminal(
 def test_an_answer_is_no_wider_than_the_terminal(
     command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    some = [*cells()][::8]
+    monkeypatch.setattr(matrix, "cells", lambda: some)
     monkeypatch.setenv("COLUMNS", "72")
     assert main(command) == 0
     lines = capsys.readouterr().out.splitlines()

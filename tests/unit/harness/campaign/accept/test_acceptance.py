@@ -16,7 +16,14 @@ from checkers.verdict.algebra import Verdict
 from compose.setup import prepare
 from harness import api
 from harness.campaign.accept import page
-from harness.campaign.accept.acceptance import exit_code, planned, promised, record_of, searched
+from harness.campaign.accept.acceptance import (
+    Acceptance,
+    exit_code,
+    planned,
+    promised,
+    record_of,
+    searched,
+)
 from harness.campaign.accept.configuration.configuration_file import read_configuration
 from harness.campaign.accept.record import read_accept
 from harness.campaign.accept.search.searches import scenario_of
@@ -98,6 +105,12 @@ def accepted(tmp_path: Path, its, lost_by: Mapping[str, Sequence[str]] | None = 
     return read_accept(suite.path), done, suite.path
 
 
+def showing(its: Acceptance, *names: str) -> Acceptance:
+    """Of all clauses those that are required, and these: a test that looks at no other run makes none."""
+    kept = {*its.setup.asked.require, *names}
+    return replace(its, clauses=tuple(clause for clause in its.clauses if clause.id in kept))
+
+
 CLAUSES = [
     "process-kill",
     "broker-loss",
@@ -168,7 +181,8 @@ def test_a_loss_shows_the_clause_that_names_its_cause_and_no_other(
     tmp_path: Path, causes: list[str], status: str
 ) -> None:
     """A label that holds another cause for possible does not show it either."""
-    record, suite, _ = accepted(tmp_path, payments(), {"power-of-all": causes})
+    its = showing(payments(), "power-of-all")
+    record, suite, _ = accepted(tmp_path, its, {"power-of-all": causes})
     rows = judged_entries(suite)
     row = next(row for row in page.as_json(record, rows)["clauses"] if row["id"] == "power-of-all")
     assert (row["status"], row["lost_by"]) == (status.split(":")[0], sorted(causes))
@@ -203,7 +217,7 @@ def test_a_trap_that_a_run_can_show_names_the_clause_of_that_run(
 
 def test_what_the_run_of_its_clause_shows_is_said_of_a_trap(tmp_path: Path) -> None:
     its = payments("topic.config.min.insync.replicas=1", "topic.config.retention.ms=60000")
-    record, suite, _ = accepted(tmp_path, its, isr_of_one=Verdict.UNKNOWN)
+    record, suite, _ = accepted(tmp_path, showing(its, "isr-of-one"), isr_of_one=Verdict.UNKNOWN)
     document = page.as_json(record, judged_entries(suite))
     assert {row["id"]: row["status"] for row in document["traps"]} == {
         "min-isr-of-one": "not shown",
@@ -217,7 +231,7 @@ def test_what_the_run_of_its_clause_shows_is_said_of_a_trap(tmp_path: Path) -> N
 @pytest.fixture(scope="module")
 def found():
     """An acceptance with what a search has found to lose, and to stop writes."""
-    its = payments("cluster.elr=false")
+    its = showing(payments("cluster.elr=false"))
     return searched(its, time_limit_s=60, on_result=lambda result: None)
 
 
@@ -336,7 +350,8 @@ def test_a_search_that_finds_nothing_says_so_in_the_answer_too() -> None:
 
 
 def test_a_search_that_was_cut_short_leaves_the_answer_unknown(tmp_path: Path, found) -> None:
-    cut = searched(payments(), time_limit_s=1e-9, on_result=lambda result: None)
+    its = showing(payments())
+    cut = searched(its, time_limit_s=1e-9, on_result=lambda result: None)
     record, suite, _ = accepted(tmp_path, cut)
     assert (suite.exit_code, exit_code(record, suite)) == (0, 3)
     ended = tuple(replace(result, why_ended="") for result in cut.searches)

@@ -2,7 +2,9 @@
 
 import re
 import sys
-from itertools import cycle
+from collections.abc import Iterator
+from functools import cache
+from itertools import cycle, repeat
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ from harness.campaign import documentation
 from harness.campaign.accept.configuration.configuration_file import parse_common, parse_configuration
 from harness.campaign.accept.matrix import matrix as made_matrix
 from harness.campaign.accept.matrix.matrix import (
+    Matrix,
     Setup,
     exit_code,
     is_matrix,
@@ -92,6 +95,20 @@ SHOWN = {
 }
 
 
+@cache
+def made_of(name: str) -> Matrix:
+    """The matrix of one cell without a search. What the simulated Kafka shows takes its time, and never
+    changes; a test that has it show something else makes its own.
+    """
+    return matrix(BASE, of(name))
+
+
+def every_run_shows(monkeypatch: pytest.MonkeyPatch, found: Iterator[Found | None]) -> None:
+    """In place of what the simulated Kafka would, which then need not run."""
+    monkeypatch.setattr(trial, "run_case", lambda case: case)
+    monkeypatch.setattr(trial, "_shown", lambda *run: next(found))
+
+
 class OneVerdict(FakeRunSteps):
     """Steps of a suite that fail the runs of one column."""
 
@@ -146,7 +163,7 @@ def test_every_cell_has_no_more_in_sync_replicas_than_replicas():
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_a_cell_has_its_promise_and_what_the_simulated_kafka_shows(name):
-    (row,) = matrix(BASE, lambda cell: cell.name == name).record.cells
+    (row,) = made_of(name).record.cells
     promise, leader_dies, powerless, away = SHOWN[name]
     assert row.promise == f"keeps {promise}"
     shows = [each.shows for each in row.observed]
@@ -166,7 +183,7 @@ def test_a_cell_has_its_promise_and_what_the_simulated_kafka_shows(name):
 def test_what_only_some_seeds_lose_may_be_lost_and_need_not(monkeypatch, cell, shown, shows):
     """And with acks=0 what none of them does: whether anything is on its way is a matter of luck."""
     found = cycle(Found(schedule=(), causes=("a cause",)) if one else None for one in shown)
-    monkeypatch.setattr(trial, "_shown", lambda *run: next(found))
+    every_run_shows(monkeypatch, found)
     (row,) = matrix(BASE, of(cell)).record.cells
     assert [each.shows for each in row.observed[:2]] == [shows] * 2
 
@@ -194,7 +211,7 @@ def test_cells_of_few_replicas_have_the_settings_of_a_cluster_of_more_brokers():
 
 @pytest.mark.usefixtures("no_load")
 def test_a_matrix_is_a_suite_whose_runs_fill_its_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    made = matrix(BASE, lambda cell: cell.name == "acks-all-2-of-3-clean")
+    made = made_of("acks-all-2-of-3-clean")
     suite = planned_matrix(made, out=tmp_path, seed=7, budget_s=3600)
     assert is_matrix(suite.path)
     done = run_suite(suite, OneVerdict(), progress=sys.stdout)
@@ -268,7 +285,7 @@ def ignored(its, result) -> None:
 
 def test_cells_that_the_model_cannot_tell_apart_share_a_search():
     seen = []
-    searches = SharedSearches(time_limit_s=60, on_result=lambda its, result: seen.append(its.asked.name))
+    searches = SharedSearches(time_limit_s=1e-9, on_result=lambda its, result: seen.append(its.asked.name))
     sets = (["name=one"], ["name=two", "topic.partitions=9"], ["name=three", "topic.replication=2"])
     one, two, three = (
         searches(setup(parse_configuration("name: matrix\n", "matrix", each))) for each in sets
@@ -384,7 +401,7 @@ STOPS = "unavailable.max >= 8.5s"
 
 def observed(cell: str, *found: tuple[str, RunEvidence]):
     """A cell's line for each schedule, its notes and its statuses, after runs with these verdicts."""
-    record = matrix(BASE, of(cell)).record
+    record = made_of(cell).record
     judged = {
         place: suite_row(place, verdict, entry=place, evidence=its)
         for place, (verdict, its) in enumerate(found)
@@ -424,7 +441,7 @@ def test_a_loss_by_another_cause_than_the_simulated_one_shows_nothing():
 
 
 def test_a_run_that_has_lost_by_another_cause_leaves_the_matrix_unknown():
-    record = matrix(BASE, of("acks-1-2-of-3-clean")).record
+    record = made_of("acks-1-2-of-3-clean").record
     tail, other = ((contract.UNREPLICATED_TAIL,), (contract.DEPOSED_LEADER,))
     for causes, code in (((tail, tail), 0), ((tail, other), 3)):
         rows = [
@@ -437,7 +454,7 @@ def test_a_run_that_has_lost_by_another_cause_leaves_the_matrix_unknown():
 
 def test_what_the_simulated_kafka_loses_and_no_clause_of_a_cell_names_is_said_and_fails(monkeypatch):
     lost = Found(schedule=(), causes=(contract.IN_SYNC_WITHOUT,))
-    monkeypatch.setattr(trial, "_shown", lambda *run: lost)
+    every_run_shows(monkeypatch, repeat(lost))
     record = matrix(BASE, of("acks-all-2-of-3-clean")).record
     note = (
         "against the promise: the simulated Kafka loses by in-sync replica elected without the data, and no "
@@ -448,11 +465,11 @@ def test_what_the_simulated_kafka_loses_and_no_clause_of_a_cell_names_is_said_an
     assert exit_code(record, None) == 1
     assert exit_code(record, suite_record(exit_code=0)) == 1
     monkeypatch.undo()
-    assert exit_code(matrix(BASE, of("acks-all-2-of-3-clean")).record, None) == 0
+    assert exit_code(made_of("acks-all-2-of-3-clean").record, None) == 0
 
 
 def test_the_clauses_that_no_run_has_shown_are_named_by_what_was_lost_and_not_by_the_simulated_kafka():
-    record = matrix(BASE, of("acks-1-2-of-3-clean")).record
+    record = made_of("acks-1-2-of-3-clean").record
     rows = {
         place: suite_row(place, "PASS", entry=place, evidence=evidence(lost=3, by=by))
         for place, by in enumerate([(contract.DEPOSED_LEADER,), (contract.UNCLEAN_SHUTDOWNS,)])
@@ -509,7 +526,7 @@ def test_writes_that_go_on_or_stop_unlike_the_promise_are_said(cell, kind, line,
 
 def test_writes_that_stop_under_some_seeds_only_are_said(monkeypatch):
     found = (Found(schedule=(), waited_s=20.0) if one else None for one in [False] * 6 + [True, False, True])
-    monkeypatch.setattr(trial, "_shown", lambda *run: next(found))
+    every_run_shows(monkeypatch, found)
     record = matrix(BASE, of("acks-all-2-of-3-clean")).record
     assert record.cells[0].observed[2].shows == "any: writes stop under some seeds"
     away = {2: suite_row(0, "PASS", entry=2, evidence=evidence())}
