@@ -55,7 +55,8 @@ def test_a_budget_has_a_unit_and_is_more_than_nothing(
 def test_a_suite_that_ends_by_itself_needs_no_budget_and_leaves_its_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "own.yaml").write_text("name: own\ntopics: [{name: orders}]\nworkload: {lasts: 0s, tail: 0s}\n")
+    nothing = "name: own\ntopics: [{name: orders}]\nworkload: {lasts: 0s, tail: 0s}\n"
+    (tmp_path / "own.yaml").write_text(nothing)
     suite = tmp_path / "mine.yaml"
     set_more = "{scenario: own.yaml, at_most: 1, set: [workload.acks=1]}"
     suite.write_text(f"name: mine\nscenarios: [{{scenario: own.yaml, at_most: 2}}, {set_more}]\n")

@@ -46,12 +46,18 @@ SETTINGS = (("0", "1", "all"), REPLICAS, (False, True), (True, False))
 CONFIGURATIONS = [
     {"acks": acks, **replicas, "unclean": unclean, "elr": elr}
     for places in product(*(range(len(values)) for values in SETTINGS))
-    if sum(places) % 2 == 0
+    if sum(places) % 3 == 0
     for acks, replicas, unclean, elr in [
         tuple(values[at] for values, at in zip(SETTINGS, places, strict=True))
     ]
     if replicas["replication"] > 1 or not unclean
-] + [{"flush": 1}, {"flush": 1, "min_isr": 1}, {"flush": 1, "replication": 1, "min_isr": 1}]
+] + [
+    {"acks": "1", "replication": 1, "min_isr": 1},
+    {"flush": 1},
+    {"flush": 1, "min_isr": 1},
+    {"flush": 1, "replication": 1, "min_isr": 1},
+]
+"""Each two values of two settings stand together in one of them at least; and some with a flush."""
 OF_SOME = [
     {"acks": "all", "replication": 3, "min_isr": 2, "unclean": False, "elr": False},
     {"acks": "1", "replication": 3, "min_isr": 2, "unclean": True, "elr": True},
