@@ -11,9 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from checkers.promises.matrix import cells
 from harness import api, commands
-from harness.campaign.accept.matrix import matrix
 from harness.campaign.suites import directory
 from harness.cli import main
 from harness.scenario.resolve import SHIPPED
@@ -235,8 +233,6 @@ def test_a_list_is_no_wider_than_the_terminal(
 def test_an_answer_is_no_wider_than_the_terminal(
     command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    some = [*cells()][::8]
-    monkeypatch.setattr(matrix, "cells", lambda: some)
     monkeypatch.setenv("COLUMNS", "72")
     assert main(command) == 0
     lines = capsys.readouterr().out.splitlines()

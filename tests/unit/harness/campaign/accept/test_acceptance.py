@@ -16,14 +16,7 @@ from checkers.verdict.algebra import Verdict
 from compose.setup import prepare
 from harness import api
 from harness.campaign.accept import page
-from harness.campaign.accept.acceptance import (
-    Acceptance,
-    exit_code,
-    planned,
-    promised,
-    record_of,
-    searched,
-)
+from harness.campaign.accept.acceptance import Acceptance, exit_code, planned, promised, record_of, searched
 from harness.campaign.accept.configuration.configuration_file import read_configuration
 from harness.campaign.accept.record import read_accept
 from harness.campaign.accept.search.searches import scenario_of

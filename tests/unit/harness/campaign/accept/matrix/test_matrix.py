@@ -189,7 +189,7 @@ def test_what_only_some_seeds_lose_may_be_lost_and_need_not(monkeypatch, cell, s
 
 
 def test_the_scenarios_of_a_cell_are_valid_and_are_its_own():
-    made = matrix(BASE, lambda cell: cell.name == "acks-1-1-of-2-unclean")
+    made = made_of("acks-1-1-of-2-unclean")
     assert [each.entry for each in made.record.cells[0].observed] == [0, 1, 2]
     for scenario in made.scenarios:
         resolved = resolve(scenario_text(scenario), scenario.name, seed=1).scenario
