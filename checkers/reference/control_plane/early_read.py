@@ -19,8 +19,10 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
+from typing import NamedTuple
 
 from checkers.anomalies import Anomaly
+from checkers.history.columnar import columns_of
 from checkers.history.rows import Context, MetadataChange, Read, TopicPartition, Watermark
 from checkers.history.tables import NONE
 from checkers.properties import Property
@@ -61,10 +63,7 @@ def read_limits(context: Context) -> ReadLimits | None:
     clock = wall_clock(context.clocks)
     if clock is None or context.unplaced or not collected(context, "clocks"):
         return None
-    samples: dict[TopicPartition, list[Watermark]] = defaultdict(list)
-    for sample in context.watermarks:
-        if NONE not in (sample.leader_epoch, sample.high_watermark):
-            samples[sample.tp].append(sample)
+    samples = _samples(context.watermarks)
     states = states_of(context)
     return ReadLimits(
         of={tp: _limits(its, states[tp], clock) for tp, its in samples.items() if tp in states},
@@ -72,10 +71,31 @@ def read_limits(context: Context) -> ReadLimits | None:
     )
 
 
+class _Sample(NamedTuple):
+    """The columns of a Watermark that are needed here: a night has a million, too many to make whole rows."""
+
+    at_ns: int
+    asked_ns: int
+    leader_epoch: int
+    high_watermark: int
+
+
+def _samples(watermarks: Sequence[Watermark]) -> Mapping[TopicPartition, list[_Sample]]:
+    """Those of each partition in which a leader told both its epoch and its high watermark."""
+    samples: dict[TopicPartition, list[_Sample]] = defaultdict(list)
+    names = ("topic", "partition", *_Sample._fields)
+    columns = [column.tolist() for column in columns_of(watermarks, names).values()]
+    for topic, partition, *sample in zip(*columns, strict=True):
+        told = _Sample(*sample)
+        if NONE not in (told.leader_epoch, told.high_watermark):
+            samples[TopicPartition(topic, partition)].append(told)
+    return samples
+
+
 def _limits(
-    samples: Sequence[Watermark], states: Sequence[MetadataChange], clock: WallClock
+    samples: Sequence[_Sample], states: Sequence[MetadataChange], clock: WallClock
 ) -> list[ReadLimit]:
-    ends_ns = {epoch: _end_ns(epoch, states, clock) for epoch in {each.leader_epoch for each in samples}}
+    ends_ns = _ends_ns({each.leader_epoch for each in samples}, states, clock)
     exposed = _Exposed()
     limits = []
     for sample in sorted(samples, key=attrgetter("at_ns")):
@@ -114,10 +134,17 @@ class _Exposed:
         return self._highest[bisect_right(self._epochs, epoch) - 1]
 
 
-def _end_ns(epoch: int, states: Iterable[MetadataChange], clock: WallClock) -> int:
-    """The earliest time at which a later epoch may have begun."""
-    later = (clock.at(row.at_ms) for row in states if row.leader_epoch > epoch)
-    return min(later, default=NEVER_NS) - clock.slack_ns
+def _ends_ns(
+    epochs: Collection[int], states: Iterable[MetadataChange], clock: WallClock
+) -> Mapping[int, int]:
+    """By epoch, the earliest time at which a later one may have begun."""
+    begins = sorted((row.leader_epoch, clock.at(row.at_ms)) for row in states)
+    ends_ns, earliest_ns = {}, NEVER_NS
+    for epoch in sorted(epochs, reverse=True):
+        while begins and begins[-1][0] > epoch:
+            earliest_ns = min(earliest_ns, begins.pop()[1])
+        ends_ns[epoch] = earliest_ns - clock.slack_ns
+    return ends_ns
 
 
 def early_read(context: Context, reads: Iterable[Read], proven: Collection[TopicPartition]) -> RuleResult:

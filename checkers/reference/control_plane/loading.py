@@ -17,7 +17,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from checkers.anomalies import Anomaly
+from checkers.history.columnar import columns_of
 from checkers.history.node_clocks import KIND as CLOCK_SKEW
 from checkers.history.rows import Context, ReplicaOffset, TopicPartition
 from checkers.history.tables import NONE
@@ -70,16 +73,15 @@ def loads_all(context: Context) -> RuleResult:
 def _measured(context: Context) -> Iterator[ReplicaOffset]:
     """What was read from the disks of nodes that were down, of replicas that stayed where they were."""
     made = Counter(row.tp for row in context.metadata if is_creation(row))
-    away = {
-        (row.tp, row.broker)
-        for row in context.replica_offsets
-        for change in context.metadata
-        if row.source == DISK_DOWN and change.tp == row.tp and row.broker not in change.replicas
-    }
+    stayed: dict[TopicPartition, set[int]] = {}
+    for change in context.metadata:
+        stayed.setdefault(change.tp, set(change.replicas)).intersection_update(change.replicas)
     skewed = {node for fault in context.faults if fault.kind == CLOCK_SKEW for node in fault.nodes}
-    for row in context.replica_offsets:
-        moved = (row.tp, row.broker) in away or made[row.tp] > 1
-        if row.source == DISK_DOWN and not moved and row.broker not in skewed:
+    source = columns_of(context.replica_offsets, ("source",))["source"]
+    for place in np.flatnonzero(source == DISK_DOWN).tolist():
+        row = context.replica_offsets[place]
+        moved = row.broker not in stayed.get(row.tp, (row.broker,)) or made[row.tp] > 1
+        if not moved and row.broker not in skewed:
             yield row
 
 

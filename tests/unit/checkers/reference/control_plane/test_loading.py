@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from fakes.history.control_plane import SECOND, TOPIC, WALL_MS, clocks, history, state
 
+from checkers.history.columnar import Rows, table_of
 from checkers.history.rows import BrokerLine, Fault, NodeEvent, ReplicaOffset
 from checkers.reference.control_plane.loading import loads_all
 from checkers.reference.control_plane.rule_result import RuleResult
@@ -87,6 +88,20 @@ def test_only_disks_of_nodes_that_are_down_and_replicas_that_stay_are_looked_at(
     assert ruled(loaded(15, 19), moved) == RuleResult(anomalies=[])
     assert ruled(loaded(15, 19), state(12, 1, (0, 0), (1, 2, 3))) == RuleResult(anomalies=[])
     assert ruled(loaded(15, 19), fault("clock-skew")) == RuleResult(anomalies=[])
+
+
+def test_of_a_nights_samples_only_those_from_disks_become_rows():
+    made = []
+
+    def row(**values) -> ReplicaOffset:
+        made.append(values)
+        return ReplicaOffset(**values)
+
+    live = [replace(DISK, source="live", at_ns=second * SECOND) for second in range(1000)]
+    samples = Rows(table_of("replica_offsets", [*live[:11], DISK, *live[11:]]), row)
+    context = replace(history(CREATED, LIVES, clocks(), loaded(15, 19)), replica_offsets=samples)
+    assert [anomaly.replica for anomaly in loads_all(context).anomalies] == [2]
+    assert len(made) == 1
 
 
 def test_without_its_tables_nothing_is_decided():
