@@ -39,6 +39,7 @@ from harness.run_directory.manifest import Phase
 from harness.run_directory.manifest_writer import ManifestWriter
 from harness.scenario.resolve import Resolved
 from harness.terminal.progress import Progress
+from workloads.record.seal import remove_sealed
 
 WARM_UP_AHEAD_S = 10.0
 """Before the load ends: after that the verifier's workers would take processors from the final read."""
@@ -111,6 +112,7 @@ def conclude(job: Job, down: TearDown, observed: Observed | None) -> Report:
     if observed is not None:
         _write(job, down, observed)
     report = _judge(job)
+    _discard(job.run, report)
     down.close()
     return report.with_problem(down.problem) if down.problem else report
 
@@ -343,8 +345,13 @@ def _named(error: Exception) -> str:
     return str(error) if is_ours(error) else f"{type(error).__name__}: {error}"
 
 
-def _discard_replicas(run: RunDir, report: Report) -> None:
-    """The tables are enough to judge again; the files are for whoever looks for the cause of a failure."""
+def _discard(run: RunDir, report: Report) -> None:
+    """What nobody needs any more, while the cluster goes: it can take seconds, and the verdict is known.
+
+    The tables are enough to judge again; the replicas are for whoever looks for the cause of a failure.
+    """
+    with suppress(OSError):  # whoever seals the run again removes them
+        remove_sealed(run.path)
     if report.verdict is Verdict.PASS and is_audited(run):
         shutil.rmtree(run.replicas, ignore_errors=True)
 
@@ -359,6 +366,5 @@ def _judge(job: Job) -> Report:
         report = job.steps.judge(job.run)
     except Exception as error:
         return crashed(job.run, problem or f"judging: {reason_of(error)}")
-    _discard_replicas(job.run, report)
     job.progress.phase(f"judged in {time.monotonic() - begin:.1f} s, waiting until the cluster is gone")
     return report.with_problem(problem) if problem else report

@@ -104,6 +104,7 @@ def _seal(run: RunDir, manifest: Manifest) -> Manifest:
     try:
         manifest = _with_producers(run, manifest, seal_load(run.path, run_id))
         seal_observed(run.path, run_id)
+        remove_sealed(run.path)
     except JournalUnreadable as error:
         raise HistoryError(str(error)) from None
     return manifest

@@ -42,7 +42,7 @@ from workloads.record.recorder import INVOKED, READ, RecordedSends
 
 SLICE = 1_000_000
 REMOVED = ".journal.sealed"
-"""What the directory of the journals is called while it is removed: it is no journal any more."""
+"""What the directory of the journals is called until it is removed: it is no journal any more."""
 OF_LOAD = ("watermarks", "client_events")
 OBSERVED = ("node_events", "clocks", "pressure", "replica_offsets", "transaction_reads")
 """Tables that the load alone writes to; and those that others write to as well, or alone. Their journals have
@@ -85,11 +85,15 @@ def seal(run_dir: Path, run: str = "", *, ended: bool = False) -> Sealed:
     """
     sealed = seal_load(run_dir, run, ended=ended)
     seal_observed(run_dir, run, ended=ended)
+    remove_sealed(run_dir)
     return sealed
 
 
 def remove_sealed(run_dir: Path) -> None:
-    """Remove what is left of journals whose removal was interrupted; all of them had been sealed."""
+    """Remove the journals that `seal_observed` has put aside, or what is left of them after an interrupt.
+
+    It may take seconds: a file system may first write down what else waits to be written.
+    """
     if (left := run_dir / REMOVED).is_dir():
         shutil.rmtree(left)
 
@@ -123,20 +127,21 @@ def seal_load(run_dir: Path, run: str = "", *, ended: bool = False) -> Sealed:
 
 
 def seal_observed(run_dir: Path, run: str = "", *, ended: bool = False) -> None:
-    """The rest: what was observed of nodes, replicas, clocks and processors. Removes all journals; raises as
-    `seal`."""
+    """The rest: what was observed of nodes, replicas, clocks and processors. Raises as `seal`.
+
+    All journals are put aside then, for `remove_sealed`.
+    """
     directory, history = run_dir / "journal", run_dir / "history"
     _, observed = _journals(directory)
     states = _inspected(observed, run, ended=ended)
     _seal_tables(OBSERVED, states, history, run)
-    _remove(directory)
+    _put_aside(directory)
 
 
-def _remove(directory: Path) -> None:
-    """Remove the journals at once: of half of them, another seal would make tables without the rest."""
+def _put_aside(directory: Path) -> None:
+    """All journals at once: of half of them, another seal would make tables without the rest."""
     remove_sealed(directory.parent)
     directory.rename(directory.with_name(REMOVED))
-    remove_sealed(directory.parent)
 
 
 def _journals(directory: Path) -> tuple[list[Path], list[Path]]:

@@ -10,6 +10,7 @@ import pytest
 from fakes.run.run_steps import FakeRunSteps
 
 from checkers.history.rows import Proof
+from checkers.history.tables import TABLES, unit_path, write_table
 from checkers.verdict.algebra import Verdict
 from compose.errors import NodeStateError
 from harness.campaign.suite import first_manifest
@@ -24,6 +25,7 @@ from harness.run_directory.manifest_writer import ManifestWriter
 from harness.scenario.resolve import resolve
 from harness.terminal.progress import ProgressLines
 from workloads.errors import WorkloadDied
+from workloads.record.seal import REMOVED
 
 SCENARIO = """\
 name: demo
@@ -252,11 +254,30 @@ def test_copies_of_replicas_go_when_all_is_well_and_their_tables_are_there(
 
         def audit(self, run: layout.RunDir) -> None:
             if audited:
-                run.history.mkdir()
-                (run.history / "replicas.parquet").write_text("written last")
+                write_table(unit_path(run.history, "replicas"), "replicas", TABLES["replicas"].empty_table())
 
     report, _ = run_with(Copies(verdict=verdict), tmp_path)
     assert (report.run_dir / "replicas/1/orders-0").exists() == kept
+
+
+@pytest.mark.parametrize("breaks", [{}, {"judge": ValueError("broken")}], ids=["judged", "crashed"])
+def test_sealed_journals_are_gone_in_the_end_and_the_verdict_does_not_wait_for_that(
+    tmp_path: Path, breaks: dict[str, Exception]
+) -> None:
+    there = []
+
+    class Seals(FakeRunSteps):
+        def seal(self, run: layout.RunDir, proofs: tuple[Proof, ...]) -> None:
+            super().seal(run, proofs)
+            (run.path / REMOVED / "of a load").mkdir(parents=True)
+
+        def judge(self, run: layout.RunDir) -> Report:
+            there.append((run.path / REMOVED).is_dir())
+            return super().judge(run)
+
+    report, _ = run_with(Seals(breaks=breaks), tmp_path)
+    assert there == [True]
+    assert not (report.run_dir / REMOVED).exists()
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from workloads.errors import JournalUnreadable
 from workloads.record import seal as sealing
 from workloads.record.journal import Journal
 from workloads.record.recorder import FLUSH_NS, RecordedSends, Recorder, SendRecorder, table_journal
-from workloads.record.seal import ProducerFacts, seal
+from workloads.record.seal import REMOVED, ProducerFacts, seal
 
 PARTITIONS = (TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0))
 
@@ -301,6 +301,7 @@ def test_the_journals_are_gone_when_all_is_sealed_and_a_second_seal_says_so(tmp_
         recorder.watermarks()
     seal(tmp_path)
     assert not (tmp_path / "journal").exists()
+    assert not (tmp_path / REMOVED).exists()
     with pytest.raises(JournalUnreadable, match="nothing was ever sent"):
         seal(tmp_path)
 
