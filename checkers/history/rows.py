@@ -452,6 +452,8 @@ class Coordinator:
 
 LEADER_START = "leader-start"
 """The kind of a line in which a broker says that it begins to lead."""
+FOLLOWER_START = "follower-start"
+"""And that it begins to follow."""
 
 
 @row

@@ -230,9 +230,24 @@ def _may_have_had(record: LostRecord, epoch: int, election: Election, evidence: 
 
 def _removals(
     record: LostRecord, epoch: int, evidence: PartitionEvidence, realised: Realised
+) -> list[Election]:
+    """The elections that may have removed it: not of a leader that had a log behind it, and had fetched what
+    it had there under the record's epoch or a later one, if another one may have."""
+    found = [*_may_have_removed(record, epoch, evidence, realised)]
+    others = [
+        each
+        for each in found
+        if evidence.start_of(each.leader_epoch).low <= record.offset
+        or not evidence.fetched_since(each.leader, record.offset, range(epoch, each.leader_epoch))
+    ]
+    return others or found
+
+
+def _may_have_removed(
+    record: LostRecord, epoch: int, evidence: PartitionEvidence, realised: Realised
 ) -> Iterator[Election]:
-    """The elections that may have removed it: the first whose log begins at or below its offset, or any
-    before that, if what is there now is of an epoch before its own."""
+    """The first whose log begins at or below its offset, or any before that, if what is there now is of an
+    epoch before its own."""
     oldest = min((run.epoch for run in evidence.survivors_from(record.offset)), default=FAR)
     older_there = NONE < evidence.epoch_at(record.offset) < epoch
     if older_there:

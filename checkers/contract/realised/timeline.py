@@ -34,6 +34,7 @@ from checkers.contract.realised.downtimes import (
 )
 from checkers.history.columnar import changes, columns_of
 from checkers.history.rows import (
+    FOLLOWER_START,
     LEADER_START,
     BrokerState,
     ClockPair,
@@ -45,7 +46,6 @@ from checkers.history.tables import NONE
 
 SLACK_NS = SECOND_NS
 """How far the wall clock of the metadata log may be from the run's clock where nobody measured it."""
-FOLLOWER_START = "follower-start"
 """A line of a node's log: it begins to follow under an epoch."""
 
 
