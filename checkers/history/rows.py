@@ -454,6 +454,8 @@ LEADER_START = "leader-start"
 """The kind of a line in which a broker says that it begins to lead."""
 FOLLOWER_START = "follower-start"
 """And that it begins to follow."""
+CUT = ("truncated", "truncated-below-hw")
+"""The kinds of those in which it says that it cuts a log."""
 
 
 @row

@@ -185,8 +185,8 @@ tree) # DEVICE: prints "BYTES PATH" of each file in the data directory and the d
     ;;
 gather) # DEVICE TO LIKE NAME...: copies files and directories of the data directory, but no index, to the new directory TO
     # A large file that is the same in a directory in LIKE is a link to that one: replicas of one log are alike, and
-    # lie in any log directory. It is read past the cache, which costs half the processor's time; not while a broker
-    # has it: that would write down what it has not.
+    # lie in any log directory. It is read past the cache, which spares the processor another copy; not while a
+    # broker has it: that would write down what it has not.
     if in_use "$1"; then past_cache=; else past_cache=iflag=direct; fi
     read_large() { dd if="$1" bs=4M $past_cache status=none; }
     mounted "$1"

@@ -12,14 +12,11 @@ Counterexample to "it may have what an older epoch had written there":
 from collections.abc import Mapping
 
 from checkers.contract.evidence.log_ends import FAR
-from checkers.history.rows import FOLLOWER_START, Context, TopicPartition
+from checkers.history.rows import CUT, FOLLOWER_START, Context, TopicPartition
 from checkers.history.tables import NONE
 
 Cuts = Mapping[tuple[int, int], int]
 """The lowest offset at which a broker cut its log, by the broker and the epoch under which it followed."""
-
-CUT = ("truncated", "truncated-below-hw")
-"""The kinds of lines in which a broker writes that it cuts a log."""
 
 
 def cuts_of(context: Context, tp: TopicPartition) -> Cuts:

@@ -67,7 +67,7 @@ class PartitionEvidence:
     """Who wrote that it leads, under which epoch."""
     in_vain: Set[int] = frozenset()
     """The epochs whose leader was down, or starting, all the time: the controllers learn of that later."""
-    cuts: Cuts = field(default_factory=dict)
+    cuts: Cuts
 
     def start_of(self, epoch: int) -> EpochStart:
         """Where an epoch begins, as far as anything shows it."""

@@ -46,7 +46,6 @@ from checkers.history.tables import NONE
 
 SLACK_NS = SECOND_NS
 """How far the wall clock of the metadata log may be from the run's clock where nobody measured it."""
-"""A line of a node's log: it begins to follow under an epoch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

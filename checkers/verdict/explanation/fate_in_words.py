@@ -9,11 +9,9 @@ from checkers.contract.realised.downtimes import SECOND_NS
 from checkers.contract.realised.settings import Realised
 from checkers.contract.realised.timeline import Election
 from checkers.history.columnar import columns_of
-from checkers.history.rows import BrokerLine, TopicPartition
+from checkers.history.rows import CUT, BrokerLine, TopicPartition
 from checkers.history.tables import NONE
 from checkers.verdict.explanation.holders import Holder, holders
-
-CUT = ("truncated", "truncated-below-hw")
 
 
 def appended(fate: Fate, realised: Realised) -> str:

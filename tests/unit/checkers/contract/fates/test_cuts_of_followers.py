@@ -1,6 +1,7 @@
 """A follower that had what an older epoch had written, cut that off, and was elected: it had the record."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from fakes.history.judged_run import begins_to, down, led, lost, sampled, world
@@ -15,10 +16,8 @@ from checkers.history.rows import BrokerLine
 # epoch 6 from offset 7 on, where it acknowledges a record at 5 s. Broker 3 is elected from the ISR with a log
 # up to 40, and goes; broker 1 is elected uncleanly, with a log up to 9.
 RECORD = lost(offset=7, sent=4.9, acked=5)
-
-
-def starts(second: float, node: int, epoch: int, role: str = "follow") -> BrokerLine:
-    return begins_to(role, second, node, epoch)
+LEADS = replace(begins_to("lead", 8, 3, 7), offset=40)
+follows = partial(begins_to, "follow")
 
 
 def cut(second: float, node: int, offset: int, kind: str = "truncated") -> BrokerLine:
@@ -42,7 +41,7 @@ def label(*lines: BrokerLine) -> Label:
         led(13, -1, 8, (), elr=(3,)),
         led(20, 1, 9, (1,)),
         *lines,
-        replace(starts(8, 3, 7, "lead"), offset=40),
+        LEADS,
         LogRun(5, 0, 8),
         LogRun(9, 9, 50),
         unclean=True,
@@ -53,7 +52,7 @@ def label(*lines: BrokerLine) -> Label:
 @pytest.mark.parametrize("kind", ["truncated", "truncated-below-hw"])
 @pytest.mark.parametrize("offset", [6, 7])
 def test_what_it_had_there_after_its_cut_its_leader_had_given_it(offset: int, kind: str) -> None:
-    found = label(starts(4.1, 3, 6), cut(4.2, 3, offset, kind))
+    found = label(follows(4.1, 3, 6), cut(4.2, 3, offset, kind))
     assert (found.kind, found.cause) == ("permitted", "unclean election")
     assert "broker 1, not in sync, was elected at 20.00 s" in found.clause
     assert "broker 3" not in found.clause
@@ -63,14 +62,14 @@ def test_what_it_had_there_after_its_cut_its_leader_had_given_it(offset: int, ki
     "lines",
     [
         [],
-        [starts(4.1, 3, 6)],
-        [starts(4.1, 3, 6), cut(4.2, 3, 8)],
-        [starts(4.1, 3, 6), starts(4.1, 2, 6), cut(4.2, 2, 7)],
-        [starts(3.5, 3, 5), cut(3.6, 3, 7), starts(4.1, 3, 6)],
-        [starts(4.1, 3, 6), loaded(4.2, 3), cut(4.3, 3, 7)],
+        [follows(4.1, 3, 6)],
+        [follows(4.1, 3, 6), cut(4.2, 3, 8)],
+        [follows(4.1, 3, 6), follows(4.1, 2, 6), cut(4.2, 2, 7)],
+        [follows(3.5, 3, 5), cut(3.6, 3, 7), follows(4.1, 3, 6)],
+        [follows(4.1, 3, 6), loaded(4.2, 3), cut(4.3, 3, 7)],
         [cut(4.2, 3, 7)],
-        [starts(4.1, 3, 6), replace(cut(4.2, 3, 7), partition=1)],
-        [starts(4.1, 3, 6), replace(starts(8, 3, 7, "lead"), offset=40), cut(8.1, 3, 7)],
+        [follows(4.1, 3, 6), replace(cut(4.2, 3, 7), partition=1)],
+        [follows(4.1, 3, 6), LEADS, cut(8.1, 3, 7)],
     ],
     ids=[
         "no line",
@@ -96,11 +95,11 @@ def test_a_cut_does_not_speak_for_a_log_that_begins_below_the_record() -> None:
         led(0, 1, 5, (1, 2, 3)),
         sampled(3, 5),
         led(4, 2, 6, (2, 3)),
-        starts(4.1, 3, 6),
+        follows(4.1, 3, 6),
         cut(4.2, 3, 7),
         down(7.9, 2, recovered=22),
         led(8, 3, 7, (3,)),
-        replace(starts(8, 3, 7, "lead"), offset=7),
+        replace(LEADS, offset=7),
         LogRun(5, 0, 6),
         LogRun(7, 7, 50),
     )
