@@ -135,10 +135,12 @@ NOTES: Mapping[tuple[str, str], str] = MappingProxyType(
         ("markers", "brokers"): "whose disks have it",
         ("coordinators", "leader"): "the coordinator; -1: none",
         ("broker_lines", "kind"): (
-            "loaded, leader-start, follower-start, truncated, truncated-below-hw, recovered, "
+            "loaded, leader-start, follower-start, fetcher-start, truncated, truncated-below-hw, recovered, "
             "unclean-election, halted, version"
         ),
-        ("broker_lines", "offset"): "log end at load, or where it starts, or to where it was truncated",
+        ("broker_lines", "offset"): (
+            "log end at load, or where it starts, or from where it fetches, or to where it was truncated"
+        ),
         ("replicas", "epochs"): "its leader-epoch checkpoint",
         ("replicas", "epoch_starts"): "parallel to `epochs`: first offset",
         ("replicas", "torn_bytes"): "behind the last whole batch",

@@ -454,6 +454,10 @@ LEADER_START = "leader-start"
 """The kind of a line in which a broker says that it begins to lead."""
 FOLLOWER_START = "follower-start"
 """And that it begins to follow."""
+FETCHER_START = "fetcher-start"
+"""And that its fetcher begins, where its log ends then."""
+RECOVERED = "recovered"
+"""And that it reads again what had perhaps not been synced, before it loads a log."""
 CUT = ("truncated", "truncated-below-hw")
 """The kinds of those in which it says that it cuts a log."""
 
@@ -463,8 +467,9 @@ class BrokerLine(_Placed):
     """A line of a node's own log that shows the fate of a replica, or of the node.
 
     `kind`: loaded (`offset`: the log end that it found), leader-start and follower-start (`offset`: its log
-    end then), truncated (`offset`: to where), truncated-below-hw, recovered, unclean-election, halted,
-    version (the node names its Kafka release). A line about no partition has topic "" and partition -1.
+    end then), fetcher-start (`offset`: from where it fetches), truncated (`offset`: to where),
+    truncated-below-hw, recovered, unclean-election, halted, version (the node names its Kafka release). A
+    line about no partition has topic "" and partition -1.
     """
 
     at_ms: int

@@ -15,6 +15,7 @@ Kind = Literal[
     "loaded",
     "leader-start",
     "follower-start",
+    "fetcher-start",
     "truncated",
     "truncated-below-hw",
     "recovered",
@@ -22,9 +23,9 @@ Kind = Literal[
     "halted",
     "version",
 ]
-"""What a line shows: a log was loaded · the node became leader or follower of a partition · a log was cut ·
-a segment that had not been flushed was read again · an unclean election · the process ends itself · it names
-its Kafka release."""
+"""What a line shows: a log was loaded · the node became leader or follower of a partition · it begins to
+fetch one · a log was cut · a segment that had not been flushed was read again · an unclean election · the
+process ends itself · it names its Kafka release."""
 
 MOST_KEPT = 1000
 """Characters of a line that are kept; what decides is in its front."""
@@ -34,8 +35,9 @@ MOST_KEPT = 1000
 class BrokerLogLine:
     """One recognised line; -1 and "" where it does not say.
 
-    `offset`: the log end when it was loaded or the role began, where a log was cut, the first offset of a
-    recovered segment. `leader_epoch`: the one that begins; of a cut, the last one that both logs have.
+    `offset`: the log end when it was loaded or the role began, from where a fetcher fetches, where a log was
+    cut, the first offset of a recovered segment. `leader_epoch`: the one that begins, or under which it is
+    fetched; of a cut, the last one that both logs have.
     """
 
     at_ms: int
@@ -50,7 +52,7 @@ class BrokerLogLine:
 
 HEAD = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] ")
 WORTH_A_TRY = re.compile(
-    r"Completed load of|starts at leader epoch|Truncating|Recovering unflushed|UNCLEAN"
+    r"Completed load of|starts at leader epoch|Added fetcher to|Truncating|Recovering unflushed|UNCLEAN"
     r"|[Ff]atal|Halting|Shutdown broker|Kafka version:"
 )
 
@@ -118,6 +120,12 @@ PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
 )
 VERSION = re.compile(r"Kafka version: (\d+\.\d+\.\d+)")
 REGISTERED = re.compile(r"Successfully registered broker \d+ with broker epoch (\d+)")
+FETCHERS = re.compile(r"\[ReplicaFetcherManager on broker \d+\] Added fetcher to broker \d+ for partitions ")
+FETCHED = re.compile(
+    rf"{TP} -> InitialFetchState\((?:(?! -> ).)*?[\])], ?(?P<leader_epoch>-?\d+), ?(?P<offset>-?\d+)\)"
+)
+"""One partition of such a line: `leader, currentLeaderEpoch, initOffset` (AbstractFetcherThread.scala); the
+log end, at which no earlier fetcher appends any more (ReplicaManager.scala)."""
 NO_EFFECT = re.compile(rf"\[\w*Log partition={TP}, dir=.*\] Truncating to \d+ has no effect")
 
 
@@ -133,6 +141,8 @@ def parse(text: str) -> Iterator[BrokerLogLine]:
             continue
         if nothing := NO_EFFECT.search(line):
             announced.pop((nothing["topic"], int(nothing["partition"])), None)
+        elif fetchers := FETCHERS.search(line):
+            yield from _fetched(_at_ms(head[1]), line, fetchers)
         elif found := _recognised(_at_ms(head[1]), line):
             yield from _merged(found, announced)
     yield from announced.values()
@@ -154,6 +164,20 @@ def naming_release(text: str) -> str:
     """The line in which the log names its release last, with its end; "" if there is none."""
     named = [line for line in text.splitlines(keepends=True) if VERSION.search(line)]
     return named[-1] if named else ""
+
+
+def _fetched(at_ms: int, line: str, fetchers: re.Match[str]) -> Iterator[BrokerLogLine]:
+    """A line for each partition of one that may have many."""
+    for found in FETCHED.finditer(line, fetchers.end()):
+        yield BrokerLogLine(
+            at_ms=at_ms,
+            kind="fetcher-start",
+            topic=found["topic"],
+            partition=int(found["partition"]),
+            leader_epoch=int(found["leader_epoch"]),
+            offset=int(found["offset"]),
+            line=f"{line[: fetchers.end()]}{found[0]}"[:MOST_KEPT],
+        )
 
 
 def _merged(found: BrokerLogLine, announced: dict[tuple[str, int], BrokerLogLine]) -> Iterator[BrokerLogLine]:

@@ -7,6 +7,7 @@ in order, and the tests read what it has left.
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -148,6 +149,22 @@ def test_the_logs_of_the_run_name_both_releases(
             if line.kind == "version"
         ]
         assert list(dict.fromkeys(named)) == [OLDER, NEWER], node
+
+
+def test_a_broker_of_either_release_says_from_where_it_fetches(
+    cluster: DockerCluster, records: dict[str, FaultRecord], tmp_path: Path
+) -> None:
+    """The wording differs: an end point is printed by a class of another kind."""
+    assert records["roll"].proven
+    cluster.collect(tmp_path)
+    for node in cluster.brokers:
+        text = (tmp_path / str(node) / "server.log").read_text()
+        lines = [line for line in parse(text) if line.kind == "fetcher-start"]
+        assert len(lines) == text.count(" -> InitialFetchState(") >= 4
+        assert {line.topic for line in lines} == {TOPIC}
+        assert {line.partition for line in lines} <= set(range(PARTITIONS))
+        assert min(min(line.leader_epoch, line.offset) for line in lines) >= 0
+        assert {re.findall(r"BrokerEndPoint(.)", line.line)[0] for line in lines} == {"(", "["}, node
 
 
 def test_every_feature_is_at_the_level_of_the_release(

@@ -5,7 +5,7 @@
     outages          nodes whose process ended, or who lost the log directory of the replica (outages.py)
     log ends         how far each replica's own log reached, as measured (log_ends.py)
     log starts       when the log start was seen to have moved, and by whose word (log_starts.py)
-    cuts             where followers cut their logs, by their own lines (cuts.py)
+    fetched_from     where followers began to fetch, or cut, by their own lines (fetched_from.py)
 
 Invariant: a bound is stated only where something was measured; what nobody measured is None, or open.
 Evidence: the tables of one file, and the epochs of the final log.
@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from checkers.contract.evidence.cuts import Cuts, cuts_of
 from checkers.contract.evidence.epoch_starts import EpochStart, starts_of, written_starts
+from checkers.contract.evidence.fetched_from import FetchedFrom, fetched_from
 from checkers.contract.evidence.log_ends import FAR, LogEnds, measured
 from checkers.contract.evidence.log_starts import LogStartMove, OwnStart, log_start_moves, own_start
 from checkers.contract.evidence.outages import Outage, outages_of
@@ -67,7 +67,7 @@ class PartitionEvidence:
     """Who wrote that it leads, under which epoch."""
     in_vain: Set[int] = frozenset()
     """The epochs whose leader was down, or starting, all the time: the controllers learn of that later."""
-    cuts: Cuts
+    fetched_from: FetchedFrom
 
     def start_of(self, epoch: int) -> EpochStart:
         """Where an epoch begins, as far as anything shows it."""
@@ -83,7 +83,7 @@ class PartitionEvidence:
 
     def fetched_since(self, node: int, offset: int, epochs: range) -> bool:
         """Whether a broker has fetched what it has at an offset under one of these epochs, or later."""
-        return any(self.cuts.get((node, epoch), FAR) <= offset for epoch in epochs)
+        return any(self.fetched_from.get((node, epoch), FAR) <= offset for epoch in epochs)
 
     def offset_marks(self) -> list[int]:
         """Every offset that a fate is compared with."""
@@ -95,7 +95,7 @@ class PartitionEvidence:
         marks.update(at for move in self.log_start_moves for at in (move.from_offset, move.log_start))
         marks.update(own.highest for own in self.own_starts.values())
         marks.update(self.log_ends.least_of_all())
-        marks.update(self.cuts.values())
+        marks.update(self.fetched_from.values())
         for outage in self.outages:
             ends = (outage.before, outage.after, outage.loaded)
             marks.update(mark for mark in ends if mark is not None)
@@ -122,7 +122,7 @@ def partition_evidence(realised: Realised, tp: TopicPartition) -> PartitionEvide
         own_starts={node: own_start(realised, tp, node, outages) for node in realised.clocks_ahead},
         log_ends=log_ends,
         led=written.keys(),
-        cuts=cuts_of(realised.context, tp),
+        fetched_from=fetched_from(realised.context, tp),
         in_vain=frozenset(_in_vain(realised, tp, outages, written.keys())),
     )
 

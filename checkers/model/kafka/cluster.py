@@ -244,6 +244,10 @@ class Cluster:
         """A broker begins to follow."""
         self._replica_line(replica, "follower-start", replica.leader_epoch, replica.log.end)
 
+    def fetcher_started(self, replica: Replica) -> None:
+        """A broker begins to fetch."""
+        self._replica_line(replica, "fetcher-start", replica.leader_epoch, replica.log.end, high_watermark=-1)
+
     def loaded(self, replica: Replica, *, unclean: bool) -> None:
         """A broker has loaded a log."""
         if unclean:

@@ -39,6 +39,7 @@ class Follower:
     def start(self) -> None:
         """Begin to fetch, if there is a leader."""
         if self._replica.leader != NONE:
+            self._cluster.fetcher_started(self._replica)
             if Bug.TRUNCATE_TO_HIGH_WATERMARK in self._cluster.bugs:
                 self._truncate_to_high_watermark()
             self._again(FIRST_FETCH_S)

@@ -347,6 +347,8 @@ def _text(line: Line) -> str:
             return f"Leader {tp} starts at leader epoch {line.leader_epoch} from offset {line.offset}"
         case "follower-start":
             return f"Follower {tp} starts at leader epoch {line.leader_epoch} from offset {line.offset}"
+        case "fetcher-start":
+            return f"Added fetcher for {tp} from offset {line.offset} under epoch {line.leader_epoch}"
         case "loaded":
             return f"Completed load of Log(dir=/data/kafka/{tp}, logEndOffset={line.offset})"
         case "recovered":

@@ -61,6 +61,18 @@ RECOVERED = (
     "[2026-11-21 22:34:40,102] INFO [LogLoader partition=orders-0, dir=/data/kafka] Recovering unflushed "
     "segment 0. 0 recovered for orders-0. (org.apache.kafka.storage.internals.log.LogLoader)"
 )
+END_POINTS = (
+    "BrokerEndPoint(2,kafka-2,10002)",
+    "BrokerEndPoint(id=2, host=kafka-2:10002)",
+    "BrokerEndPoint[id=2, host=kafka-2, port=10002]",
+)
+"""As a case class of Scala, a class of Java, and a record of Java print themselves."""
+FETCHERS = (
+    "[2026-11-21 22:34:40,780] INFO [ReplicaFetcherManager on broker 1] Added fetcher to broker 2 for "
+    "partitions "
+)
+FETCHED_4 = "orders-4 -> InitialFetchState(Some(qdzd6suYR9iYowO0vqRiEQ),{0},1,10099)"
+FETCHED_0 = "my-topic.v1_x-0 -> InitialFetchState(None,{0},12,0)"
 HALTED = (
     "[2026-11-21 22:34:40,102] ERROR Shutdown broker because all log dirs in /data/kafka have failed "
     "(kafka.log.LogManager)"
@@ -151,6 +163,44 @@ def test_a_broker_reports_itself_that_it_drops_what_was_below_its_high_watermark
     found = only(BELOW)
     assert (found.kind, found.topic, found.partition) == ("truncated-below-hw", "orders", 0)
     assert (found.offset, found.high_watermark) == (0, 4968)
+
+
+@pytest.mark.parametrize("end_point", END_POINTS)
+def test_a_fetcher_begins_with_an_epoch_and_an_offset_for_each_partition(end_point: str) -> None:
+    entries = [entry.format(end_point) for entry in (FETCHED_4, FETCHED_0)]
+    found = list(parse(f"{FETCHERS}HashMap({', '.join(entries)}) (kafka.server.ReplicaFetcherManager)"))
+    assert found == [
+        BrokerLogLine(
+            at_ms=1795300480780,
+            kind="fetcher-start",
+            topic="orders",
+            partition=4,
+            leader_epoch=1,
+            offset=10099,
+            line=FETCHERS + entries[0],
+        ),
+        BrokerLogLine(
+            at_ms=1795300480780,
+            kind="fetcher-start",
+            topic="my-topic.v1_x",
+            partition=0,
+            leader_epoch=12,
+            offset=0,
+            line=FETCHERS + entries[1],
+        ),
+    ]
+
+
+def test_a_fetcher_of_another_wording_lends_no_offset_to_the_partition_before() -> None:
+    entries = "orders-4 -> InitialFetchState(later, another), " + FETCHED_0.format(END_POINTS[0])
+    (found,) = parse(f"{FETCHERS}Map({entries})")
+    assert (found.topic, found.partition, found.offset) == ("my-topic.v1_x", 0, 0)
+
+
+def test_a_fetcher_between_two_log_directories_of_one_broker_shows_nothing() -> None:
+    entry = FETCHED_4.format(END_POINTS[1])
+    moving = FETCHERS.replace("ReplicaFetcherManager", "ReplicaAlterLogDirsManager")
+    assert list(parse(f"{moving}Map({entry})")) == []
 
 
 def test_an_unclean_election_has_the_epoch_that_it_begins() -> None:

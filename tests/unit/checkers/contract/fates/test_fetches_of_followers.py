@@ -1,4 +1,7 @@
-"""A follower that had what an older epoch had written, cut that off, and was elected: it had the record."""
+"""A follower that had what an older epoch had written, cut that off, and was elected: it had the record.
+
+So had one that had nothing there when it began to fetch.
+"""
 
 from dataclasses import replace
 from functools import partial
@@ -26,6 +29,14 @@ def cut(second: float, node: int, offset: int, kind: str = "truncated") -> Broke
 
 def loaded(second: float, node: int) -> BrokerLine:
     return replace(cut(second, node, 9), kind="loaded")
+
+
+def recovered(second: float, node: int) -> BrokerLine:
+    return replace(cut(second, node, 0), kind="recovered")
+
+
+def fetches(second: float, node: int, offset: int, epoch: int = 6) -> BrokerLine:
+    return replace(cut(second, node, offset), kind="fetcher-start", leader_epoch=epoch)
 
 
 def label(*lines: BrokerLine) -> Label:
@@ -58,10 +69,30 @@ def test_what_it_had_there_after_its_cut_its_leader_had_given_it(offset: int, ki
     assert "broker 3" not in found.clause
 
 
+@pytest.mark.parametrize("offset", [6, 7])
+def test_what_it_had_there_after_its_fetcher_began_its_leader_had_given_it(offset: int) -> None:
+    found = label(fetches(4.1, 3, offset))
+    assert (found.kind, found.cause) == ("permitted", "unclean election")
+    assert "broker 3" not in found.clause
+
+
+def test_so_had_it_after_a_process_that_stopped_in_order() -> None:
+    assert label(follows(4.1, 3, 6), cut(4.2, 3, 7), loaded(4.3, 3)).kind == "permitted"
+
+
 @pytest.mark.parametrize(
     "lines",
     [
         [],
+        [fetches(4.1, 3, 8)],
+        [fetches(4.1, 2, 7)],
+        [fetches(3.5, 3, 7, epoch=5)],
+        [fetches(8.1, 3, 7, epoch=7)],
+        [fetches(4.1, 3, 7, epoch=-1)],
+        [fetches(4.1, 3, -1)],
+        [follows(4.1, 3, 6), fetches(4.1, 3, 8, epoch=6)],
+        [fetches(4.1, 3, 7), recovered(4.2, 3), loaded(4.2, 3)],
+        [follows(4.1, 3, 6), cut(4.2, 3, 7), recovered(4.3, 3), loaded(4.3, 3)],
         [follows(4.1, 3, 6)],
         [follows(4.1, 3, 6), cut(4.2, 3, 8)],
         [follows(4.1, 3, 6), follows(4.1, 2, 6), cut(4.2, 2, 7)],
@@ -73,6 +104,15 @@ def test_what_it_had_there_after_its_cut_its_leader_had_given_it(offset: int, ki
     ],
     ids=[
         "no line",
+        "fetched from behind it",
+        "fetched by another",
+        "fetched under an epoch before",
+        "fetched under an epoch after",
+        "fetched under no epoch",
+        "fetched from nowhere",
+        "followed, and fetched from behind it",
+        "fetched, then a process that recovered the log",
+        "cut, then a process that recovered the log",
         "no cut",
         "cut behind it",
         "cut by another",
