@@ -166,9 +166,25 @@ def _fell_short(
         reached = outage.reached
         its_own = outage.node == leader.leader and record.since_ns <= outage.last_write_ns
         its_own &= record.written_ns < outage.leads_ns  # not by a process that came after
-        if its_own and outage.since_ns < ended_ns and reached is not None and reached <= record.offset:
+        its_own &= outage.since_ns < ended_ns
+        short = reached is not None and reached <= record.offset
+        if its_own and short and not _may_have_followed(leader, outage, record, evidence, realised):
             return True
     return False
+
+
+def _may_have_followed(
+    leader: Leadership, outage: Outage, record: LostRecord, evidence: PartitionEvidence, realised: Realised
+) -> bool:
+    """Whether it may have cut its log at or below the record before its process ended: a broker that stops
+    goes on as a follower."""
+    return any(
+        election.leader_epoch > leader.epoch
+        and election.leader != leader.leader
+        and election.at_ns <= outage.last_write_ns
+        and evidence.start_of(election.leader_epoch).low <= record.offset
+        for election in realised.timeline.elections(record.tp)
+    )
 
 
 def _was_down(

@@ -423,3 +423,34 @@ def test_the_last_of_a_run_of_unknown_offsets_has_the_date_and_the_epoch_of_its_
     its = label(run, nameless)
     assert its.kind == "permitted"
     assert {fate.removed_by.leader_epoch for fate in (its.fate, *its.others)} == {8}
+
+
+# Broker 1 stops: broker 3 leads, and is killed; broker 2 is elected uncleanly, with nothing. Broker 1 follows
+# it until its process has ended. Broker 2 had led when the record was sent, too.
+
+
+@pytest.mark.parametrize(
+    ("ended", "ruled"),
+    [(9, ("undecided", "missing evidence")), (5.05, IN_SYNC_WITHOUT)],
+    ids=["followed", "not"],
+)
+def test_a_broker_that_stops_may_cut_its_log_before_its_process_ends(ended, ruled):
+    run = world(
+        led(0, 2, 4, ALL),
+        led(2.5, 1, 5, ALL),
+        begins(5, 1, 6),
+        sampled(2.4, 5, leader=2, epoch=4),
+        led(4, 1, 5, (1, 3)),
+        down(5, 1, kind="stop", ended=ended, recovered=20),
+        led(5.2, 3, 6, (3,)),
+        begins(6, 3, 9),
+        down(6, 3, recovered=20),
+        led(8, 2, 7, (2,)),
+        begins(7, 2, 0),
+        log_end(10, 1, 0, source="disk-down"),
+        LogRun(7, 0, 900),
+        proof(901),
+        unclean=True,
+    )
+    its = label(run, lost(offset=7, sent=2.0, acked=3.0))
+    assert (its.kind, its.cause) == ruled
