@@ -21,6 +21,7 @@ Where a step has no evidence, the reason is UNKNOWN: neither permitted nor a vio
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import pairwise
 
 import numpy as np
 
@@ -177,14 +178,30 @@ def _may_have_followed(
     leader: Leadership, outage: Outage, record: LostRecord, evidence: PartitionEvidence, realised: Realised
 ) -> bool:
     """Whether it may have cut its log at or below the record before its process ended: a broker that stops
-    goes on as a follower."""
+    goes on as a follower. What it still had of its own epoch, or of one before, it has not cut."""
+    kept_to = _kept_to(leader, outage, evidence, realised)
     return any(
         election.leader_epoch > leader.epoch
         and election.leader != leader.leader
         and election.at_ns <= outage.last_write_ns
         and evidence.start_of(election.leader_epoch).low <= record.offset
+        and evidence.start_of(election.leader_epoch).high >= kept_to
         for election in realised.timeline.elections(record.tp)
     )
+
+
+def _kept_to(leader: Leadership, outage: Outage, evidence: PartitionEvidence, realised: Realised) -> int:
+    """The end of its log when its process ended, if that is in the final log, for it led later from there
+    on, and ends with its own epoch or one before; 0 if nothing shows that."""
+    led = {
+        each.leader_epoch
+        for each in realised.timeline.elections(evidence.tp)
+        if each.leader == leader.leader and each.at_ns > outage.last_write_ns
+    }
+    for run, after in pairwise(evidence.runs):
+        if run.epoch <= leader.epoch and after.epoch in led and run.last + 1 == after.first == outage.reached:
+            return after.first
+    return 0
 
 
 def _was_down(

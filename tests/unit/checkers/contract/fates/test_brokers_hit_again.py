@@ -290,7 +290,7 @@ TAIL = ("permitted", "acks=1 unreplicated tail")
 )
 def test_a_high_watermark_under_a_later_epoch_shows_what_its_leader_had(middle, ruled):
     its = label(two_leaders_had_it(*middle))
-    assert (its.kind, its.cause) == ruled
+    assert (its.kind, its.cause) == ruled, its.clause
 
 
 def test_an_epoch_that_nobody_led_shows_nothing_of_who_had_it():
@@ -453,4 +453,31 @@ def test_a_broker_that_stops_may_cut_its_log_before_its_process_ends(ended, rule
         unclean=True,
     )
     its = label(run, lost(offset=7, sent=2.0, acked=3.0))
-    assert (its.kind, its.cause) == ruled
+    assert (its.kind, its.cause) == ruled, its.clause
+
+
+# Broker 1 stops with what it had, and is elected uncleanly in the end: 40 to 45 are of its own epoch, and
+# broker 3, which led meanwhile, began at 40.
+
+
+@pytest.mark.parametrize(
+    ("first", "ruled"), [(46, ("permitted", "unclean election")), (40, ("undecided", "missing evidence"))]
+)
+def test_what_a_broker_kept_of_its_own_epoch_it_has_not_cut(first, ruled):
+    run = world(
+        led(0, 1, 5, ALL),
+        led(3, 3, 6, (3,)),
+        begins(6, 3, 40),
+        sampled(2.6, 35, leader=1, epoch=5),
+        down(2.9, 1, kind="stop", ended=4, recovered=20),
+        log_end(10, 1, first, source="disk-down"),
+        down(6, 3, kind="disk-wipe", recovered=30),
+        led(11, 1, 7, (1,)),
+        begins(7, 1, first),
+        LogRun(5, 0, first - 1),
+        LogRun(7, first, 900),
+        proof(901),
+        unclean=True,
+    )
+    its = label(run, lost(offset=75, sent=2.7, acked=3.2, wanted="acked-loss"))
+    assert (its.kind, its.cause) == ruled, its.clause
