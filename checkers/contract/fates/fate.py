@@ -179,15 +179,15 @@ def _may_have_followed(
 ) -> bool:
     """Whether it may have cut its log at or below the record before its process ended: a broker that stops
     goes on as a follower. What it still had of its own epoch, or of one before, it has not cut."""
-    kept_to = _kept_to(leader, outage, evidence, realised)
-    return any(
-        election.leader_epoch > leader.epoch
-        and election.leader != leader.leader
-        and election.at_ns <= outage.last_write_ns
-        and evidence.start_of(election.leader_epoch).low <= record.offset
-        and evidence.start_of(election.leader_epoch).high >= kept_to
-        for election in realised.timeline.elections(record.tp)
+    followed = (
+        evidence.start_of(each.leader_epoch)
+        for each in realised.timeline.elections(record.tp)
+        if each.leader_epoch > leader.epoch
+        and each.leader != leader.leader
+        and each.at_ns <= outage.last_write_ns
     )
+    kept_to = _kept_to(leader, outage, evidence, realised)
+    return any(start.low <= record.offset and kept_to <= start.high for start in followed)
 
 
 def _kept_to(leader: Leadership, outage: Outage, evidence: PartitionEvidence, realised: Realised) -> int:
