@@ -15,7 +15,7 @@ from checkers.history.tables import NONE
 from checkers.properties import Property
 from checkers.reference.control_plane.ack_contract import backing_of, too_few_note, waits_for_all
 from checkers.reference.control_plane.backing import Backing, Span
-from checkers.reference.control_plane.early_read import ReadLimit, ReadLimits, early
+from checkers.reference.control_plane.early_read import ReadLimit, ReadLimits, TopRead, early
 from checkers.reference.control_plane.rule_result import NOT_COLLECTED, RuleResult
 from spark_verify.kernels.control_plane.backed_acks import BackedAcks
 from spark_verify.kernels.control_plane.reads_before import ReadsBefore
@@ -118,13 +118,13 @@ def early_reads(
 def _early(limits: ReadLimits, reads: Iterable[tuple[TopicPartition, ReadsBefore]]) -> Iterator[AnomalyBlock]:
     for tp, found in reads:
         its = limits.of[tp]
-        highest, read_ns = found.highest()
+        top = found.highest()
         exposed = np.array([each.exposed for each in its], np.int64)
-        passed = exposed <= highest
+        passed = exposed <= top.offset
         if passed.any():
             begins = np.flatnonzero(passed & ~_passed_before(its, passed)).tolist()
             yield from Anomalies.of(
-                early(tp, its[at], int(highest[at]), int(read_ns[at])) for at in begins
+                early(tp, its[at], TopRead(*(int(column[at]) for column in top))) for at in begins
             ).blocks
 
 

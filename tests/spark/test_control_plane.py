@@ -66,7 +66,8 @@ def test_both_count_the_same_acks_as_doubtful(tmp_path, last):
 
 
 def test_both_find_the_same_early_reads_with_the_same_words(tmp_path):
-    """Of two partitions' reads, in one file each; several runs of samples, one behind a later epoch."""
+    """Of two partitions' reads, in one file each; several runs of samples, one behind a later epoch. Of
+    one read nobody knows under which epoch its batch was written."""
     states = (state(10, 1, (0, 0), (1, 2, 3), ms=0), state(11, 2, (1, 1), (2, 3), ms=9_000))
     answers = [
         (5.2, 40, 0),
@@ -81,7 +82,10 @@ def test_both_find_the_same_early_reads_with_the_same_words(tmp_path):
         report(asked + 0.1, 1 + epoch, epoch, high_watermark=value, asked_s=asked)
         for asked, value, epoch in answers
     ]
-    reads = [given(41, 5), given(50, 6), given(10, 7, reader=1), given(59, 10), given(70, 11)]
+    reads = [
+        *(given(41, 5), given(50, 6, epoch=0), given(10, 7, reader=1, epoch=0)),
+        *(given(59, 10, epoch=1), given(70, 11, epoch=1)),
+    ]
     proof = Proof(topic="orders", partition=0, log_start=0, high_watermark=80, log_end=80, complete=True)
     made = history(*states, clocks(), ALL, *samples, *reads, proof)
     write(made, tmp_path)
@@ -93,7 +97,7 @@ def test_both_find_the_same_early_reads_with_the_same_words(tmp_path):
     )
     assert mine == theirs
     early = [a for a in ours.anomalies if a.property is Property.EARLY_READ]
-    assert [(a.offset, a.last_offset) for a in early] == [(40, 41), (45, 50)]
+    assert [(a.offset, a.last_offset, a.under_epoch) for a in early] == [(40, 41, -1), (45, 50, 0)]
     assert (ours.examined[Property.EARLY_READ], ours.undecided[Property.EARLY_READ]) == (7, 0)
 
 
@@ -110,12 +114,13 @@ def test_how_far_readers_were_is_the_same_however_the_reads_are_cut():
         for first, end in pairwise([0, *cuts, len(rows)]):
             part = ReadsBefore(times=times)
             of = np.array(rows[first:end], np.int64).reshape(-1, 2)
-            part.add({"read_ns": of[:, 0], "offset": of[:, 1]})
+            part.add({"read_ns": of[:, 0], "offset": of[:, 1], "leader_epoch": of.sum(axis=1)})
             whole = whole + part
         wanted = [max((offset for at, offset in rows if at < time), default=-1) for time in times]
-        highest, read_ns = whole.highest()
-        assert highest.tolist() == wanted
-        assert read_ns.tolist() == [min((at for at, of in rows if of == top), default=-1) for top in wanted]
+        highest, read_ns, epochs = (column.tolist() for column in whole.highest())
+        assert highest == wanted
+        assert read_ns == [min((at for at, of in rows if of == top), default=-1) for top in wanted]
+        assert epochs == [at + top if top >= 0 else -1 for at, top in zip(read_ns, wanted, strict=True)]
         compared += sum(value >= 0 for value in wanted)
     assert compared > 200
 

@@ -167,36 +167,47 @@ def early_read(context: Context, reads: Iterable[Read], proven: Collection[Topic
     return RuleResult(anomalies=anomalies, examined=examined, undecided=undecided)
 
 
-def _passed(limits: Sequence[ReadLimit], reads: Iterable[Read]) -> Iterator[tuple[ReadLimit, int, int]]:
-    """The first limit of each run, with the greatest offset that was read before it, and when that was."""
+class TopRead(NamedTuple):
+    """The first read of the greatest offset that was read so far; each -1: nothing was read."""
+
+    offset: int = NONE
+    read_ns: int = NONE
+    leader_epoch: int = NONE
+    """Of its batch; -1 also where that is not known."""
+
+
+def _passed(limits: Sequence[ReadLimit], reads: Iterable[Read]) -> Iterator[tuple[ReadLimit, TopRead]]:
+    """The first limit of each run, with the top of what was read before it."""
     waiting = sorted(reads, key=attrgetter("read_ns"), reverse=True)
     was_passed: dict[int, bool] = {}
-    top, top_ns = NONE, NONE
+    top = TopRead()
     for limit in limits:
         while waiting and waiting[-1].read_ns < limit.before_ns:
             read = waiting.pop()
-            if read.offset > top:
-                top, top_ns = read.offset, read.read_ns
-        is_passed = limit.exposed <= top
+            if read.offset > top.offset:
+                top = TopRead(read.offset, read.read_ns, read.leader_epoch)
+        is_passed = limit.exposed <= top.offset
         if is_passed and not was_passed.get(limit.leader_epoch, False):
-            yield limit, top, top_ns
+            yield limit, top
         was_passed[limit.leader_epoch] = is_passed
 
 
-def early(tp: TopicPartition, limit: ReadLimit, top: int, top_ns: int) -> Anomaly:
-    """The anomaly of offsets [exposed, top], of which the last was read at `top_ns`."""
+def early(tp: TopicPartition, limit: ReadLimit, top: TopRead) -> Anomaly:
+    """The anomaly of offsets from `limit.exposed` to that of `top`: all of them were in the log that gave it
+    out, under its epoch or one before."""
     return Anomaly(
         property=Property.EARLY_READ,
         topic=tp.topic,
         partition=tp.partition,
         offset=limit.exposed,
-        last_offset=top,
+        last_offset=top.offset,
         producer=NONE,
         sequence=NONE,
         completed_ns=limit.answered_ns,
-        seen_ns=top_ns,
+        seen_ns=top.read_ns,
+        under_epoch=top.leader_epoch,
         note=(
-            f"a reader had offset {top} when the leader of epoch {limit.leader_epoch} was asked, "
+            f"a reader had offset {top.offset} when the leader of epoch {limit.leader_epoch} was asked, "
             f"and it answered {limit.high_watermark}"
         ),
     )

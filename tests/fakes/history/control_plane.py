@@ -24,7 +24,7 @@ from checkers.history.rows import (
     TopicPartition,
     Watermark,
 )
-from checkers.history.tables import OPTIONAL, Outcome
+from checkers.history.tables import NONE, OPTIONAL, Outcome
 
 TOPIC = "orders"
 SECOND = 1_000_000_000
@@ -106,7 +106,7 @@ def acked(sequence, invoked_s, done_s, *, producer=0, on=0) -> Send:
     )
 
 
-def given(offset, read_s, *, on=0, reader=0) -> Read:
+def given(offset, read_s, *, on=0, reader=0, epoch=NONE) -> Read:
     """A record that a reader was given at a time: that of `acked(offset, …)`."""
     return Read(
         topic=TOPIC,
@@ -117,6 +117,7 @@ def given(offset, read_s, *, on=0, reader=0) -> Read:
         offset=offset,
         reader=reader,
         generation=0,
+        leader_epoch=epoch,
         read_ns=round(read_s * SECOND),
     )
 

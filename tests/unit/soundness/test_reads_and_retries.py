@@ -19,7 +19,7 @@ from fakes.run.whole_runs import (
     power_loss,
 )
 
-from checkers.history.rows import History, Producer
+from checkers.history.rows import ClockPair, History, Producer
 from checkers.reference import check
 from checkers.verdict.algebra import Verdict
 
@@ -87,6 +87,33 @@ def test_a_truncation_at_2_s_explains_no_leap_of_a_reader_at_30_s(
     assert report.verdict is Verdict.FAIL
     assert findings(report) == [*found, ("acked-loss", "permitted", 1, 1)]
     assert clauses(report)[0] == "no permitted truncation explains it"
+
+
+def test_what_was_read_under_an_epoch_no_election_up_to_it_has_removed(tmp_path: Path) -> None:
+    """Broker 2 is elected at 2 s, with all in sync; it has offsets 5 and 6 from 2.8 s on, and a reader is
+    given 6. The power takes both at 3 s, before a sample is above them, and then the leader answers 5. Right:
+    the power loss explains that as well, as it does their loss, though they lie just where the log of broker
+    2 began: broker 1, which led before, has not written them."""
+    fault, ends = power_loss(3, back=12, before=7, after=5)
+    states = metadata((0, 1, 0, ALL), (2, 2, 1, ALL), (6, -1, 2, (1,)), (8, 1, 3, (1,)), (11, 1, 3, ALL))
+    before = [each for n in range(5) for each in (acked(n, n, 1 + n / 10), kept(n, n, 0))]
+    after = [acked(5, 5, 2.8), acked(6, 6, 2.8), acked(7, 5, 14), kept(7, 5, 3)]
+    clocks = [ClockPair(at_ns=ns(at), wall_ns=ns(at), engine_ns=ns(at), error_ns=0) for at in range(20)]
+    samples = [
+        sample(5, at=ns(1.9)),
+        replace(sample(5, at=ns(2.3), epoch=1), leader=2),
+        replace(sample(5, at=ns(8.6), epoch=3), asked_ns=ns(8.5)),
+        sample(6, at=ns(16), epoch=3),
+    ]
+    report = judged(
+        tmp_path,
+        [*before, *after, *samples, replace(given(6, 6, 2.85), leader_epoch=1)],
+        tables={"metadata": states, "faults": [fault], "replica_offsets": ends, "clocks": clocks},
+        load_ended_ns=ns(15),
+    )
+    early = report.document["properties"]["early-read"]
+    assert (early["permitted"], early["undecided"], early["violations"]) == (2, 0, 0)  # offsets 5 and 6
+    assert report.verdict is Verdict.PASS
 
 
 def test_a_reader_may_step_back_where_a_permitted_truncation_fell_between_its_two_reads(

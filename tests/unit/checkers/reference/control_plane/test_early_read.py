@@ -107,10 +107,10 @@ def test_each_epoch_has_its_own_runs():
 
 def test_the_greatest_offset_counts_whoever_read_it_and_in_whatever_order():
     """Reader 1 is ahead of reader 0, and the rows are not by time."""
-    reads = [given(30, 5), given(43, 4, reader=1), given(20, 3)]
+    reads = [given(30, 5, epoch=2), given(43, 4, reader=1, epoch=0), given(20, 3, epoch=1)]
     (anomaly,) = ruled(*reads, sampled(3.5, 30), sampled(5.2, 40)).anomalies
     assert (anomaly.offset, anomaly.last_offset) == (40, 43)
-    assert anomaly.seen_ns == 4_000_000_000  # when offset 43 was read
+    assert (anomaly.seen_ns, anomaly.under_epoch) == (4_000_000_000, 0)  # when offset 43 was read
 
 
 def test_the_partitions_are_apart():
