@@ -10,16 +10,19 @@ one time go over connections of their own: a silent broker costs each asker its 
 
 import time
 from collections.abc import Callable, Collection, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from compose.errors import BrokerSilent
+from compose.host.threads import started_pool
 from compose.kafka.wire import Connection
 
 AT_ONCE = 50
+USUAL_QUESTIONS = 3
+"""So many questions to all at one time find their threads started."""
 SILENT_S = 1.0
 """For so long after its silence a broker is not waited for by who skips the silent ones. Who asks several
 times a second asks anew within that time, and so it stays skipped until it answers."""
@@ -50,7 +53,8 @@ class Brokers:
         numbered = enumerate(addresses(bootstrap), start=1)
         self._lines = {number: _Line(address, within_s) for number, address in numbered}
         self._skips_silent = skips_silent
-        self._pool = ThreadPoolExecutor(AT_ONCE, "brokers")
+        usual = min(USUAL_QUESTIONS * len(self._lines), AT_ONCE)
+        self._pool = started_pool("brokers", usual=usual, most=AT_ONCE)
 
     @property
     def numbers(self) -> tuple[int, ...]:

@@ -9,11 +9,12 @@ first. A heal that fails is tried again, and reported.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from threading import Event
 
+from compose.host.threads import started_pool
 from compose.protocols import Cluster, View
 from faults.clock import Clock
 from faults.kinds.node_holds import Holds
@@ -37,6 +38,9 @@ SAMPLER_THREADS = 4
 JOBS_OF_A_STEP = 3
 """A step that awaits an event is prepared meanwhile. One that goes on changing the cluster is probed
 meanwhile, and the last probe may go on while it is healed."""
+
+USUAL_JOBS = 2 * JOBS_OF_A_STEP + SAMPLER_THREADS
+"""Two steps and the sampler find their threads started."""
 
 OnEvent = Callable[[FaultEvent], None]
 OnRecord = Callable[[FaultRecord], None]
@@ -80,7 +84,7 @@ def run_schedule(
 @contextmanager
 def _pool(most: int) -> Iterator[Executor]:
     """Threads for background jobs, which are waited for at the end, but not after an interrupt."""
-    pool = ThreadPoolExecutor(most, thread_name_prefix="faults")
+    pool = started_pool("faults", usual=min(USUAL_JOBS, most), most=most)
     waits = False
     try:
         yield pool
