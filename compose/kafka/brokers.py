@@ -6,13 +6,16 @@ is dead, paused or cut off costs the others nothing. A new connection through a 
 question, hence the standing ones. One that the other side has closed since the last question, as a restarted
 broker or a mended edge does, is replaced by a new one within the same question. Questions that are asked at
 one time go over connections of their own: a silent broker costs each asker its time, and no asker another's.
+Of these only STANDING stay open, and the usual threads are there from the first question to all on,
+so that neither grows with the hours.
 """
 
 import time
 from collections.abc import Callable, Collection, Mapping
-from concurrent.futures import Future
-from contextlib import suppress
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
@@ -23,6 +26,8 @@ from compose.kafka.wire import Connection
 AT_ONCE = 50
 USUAL_QUESTIONS = 3
 """So many questions to all at one time find their threads started."""
+STANDING = 2
+"""So many connections to one broker stay open when no question is under way."""
 SILENT_S = 1.0
 """For so long after its silence a broker is not waited for by who skips the silent ones. Who asks several
 times a second asks anew within that time, and so it stays skipped until it answers."""
@@ -53,8 +58,13 @@ class Brokers:
         numbered = enumerate(addresses(bootstrap), start=1)
         self._lines = {number: _Line(address, within_s) for number, address in numbered}
         self._skips_silent = skips_silent
+        self._ends = ExitStack()
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        """For questions to all; who only asks single brokers needs none."""
         usual = min(USUAL_QUESTIONS * len(self._lines), AT_ONCE)
-        self._pool = started_pool("brokers", usual=usual, most=AT_ONCE)
+        return self._ends.enter_context(started_pool("brokers", usual=usual, most=AT_ONCE))
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -100,7 +110,7 @@ class Brokers:
 
     def close(self) -> None:
         """Close every connection; a question that is under way ends first."""
-        self._pool.shutdown()
+        self._ends.close()
         for line in self._lines.values():
             line.close()
 
@@ -122,7 +132,7 @@ def addresses(bootstrap: str) -> tuple[Address, ...]:
 
 
 class _Line:
-    """The standing connections to one broker: as many as there were questions at one time.
+    """The standing connections to one broker, STANDING at most.
 
     `aside` is the last question that nobody has waited for.
     """
@@ -151,7 +161,7 @@ class _Line:
                 self._silent_at = time.monotonic()
             raise
         finally:
-            self._idle.append(connection)
+            self._put_back(connection)
         self._answered_at = time.monotonic()
         return answer
 
@@ -160,6 +170,12 @@ class _Line:
         with suppress(IndexError):
             return self._idle.pop()
         return Connection(self.address, within_s=self._within_s)
+
+    def _put_back(self, connection: Connection) -> None:
+        if len(self._idle) < STANDING:
+            self._idle.append(connection)
+        else:
+            connection.close()
 
     def _ask(self, number: int, ask: Ask[Answer], connection: Connection) -> Answer:
         connection.begin_question()

@@ -2,7 +2,8 @@
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from fakes.waiting import until
@@ -10,7 +11,7 @@ from fakes.world.mock_kafka import MockKafka
 
 from compose.errors import BrokerSilent
 from compose.kafka import broker_api
-from compose.kafka.brokers import Brokers, addresses
+from compose.kafka.brokers import STANDING, Brokers, addresses
 from compose.kafka.view import ClusterView
 from compose.kafka.wire import Connection
 
@@ -86,6 +87,37 @@ def test_one_who_asks_does_not_wait_for_another() -> None:
             asker.join()
         assert answers == [{1: (1,)}] * 3
         assert brokers.ask(1, lambda _, broker: broker.is_open)
+
+
+def test_of_connections_that_were_wanted_at_one_time_the_usual_number_stays_open() -> None:
+    """Else whoever asks for hours holds as many as ever met."""
+
+    def open_before(together: threading.Barrier) -> Callable[[int, Connection], bool]:
+        def meet(_number: int, broker: Connection) -> bool:
+            was_open = broker.is_open
+            together.wait(5)
+            known_brokers(1, broker)
+            return was_open
+
+        return meet
+
+    with MockKafka(1) as kafka, Brokers(kafka.bootstrap, within_s=5) as brokers:
+        for stood in (0, STANDING):
+            meet = open_before(threading.Barrier(STANDING + 3))
+            with ThreadPoolExecutor(STANDING + 3) as askers:
+                asked = [askers.submit(brokers.ask, 1, meet) for _ in range(STANDING + 3)]
+            assert sum(one.result() for one in asked) == stood
+
+
+def test_who_asks_single_brokers_starts_no_threads() -> None:
+    with MockKafka(1) as kafka:
+        before = threading.active_count()
+        with Brokers(kafka.bootstrap, within_s=5) as brokers:
+            assert brokers.ask(1, known_brokers) == (1,)
+            assert threading.active_count() == before
+            assert brokers.ask_all(known_brokers).given == {1: (1,)}
+            assert threading.active_count() > before
+        assert threading.active_count() == before
 
 
 class Silence:
