@@ -10,10 +10,18 @@ from threading import Barrier
 
 
 def started_pool(name: str, *, usual: int, most: int) -> ThreadPoolExecutor:
-    """A pool in which `usual` threads run already; with more jobs at one time it grows, up to `most`."""
+    """A pool in which `usual` threads run already; with more jobs at one time it grows, up to `most`.
+
+    RuntimeError if the machine starts no more threads. After that, or an interrupt, those that ran end.
+    """
     pool = ThreadPoolExecutor(most, thread_name_prefix=name)
     all_run = Barrier(usual + 1)
-    for _ in range(usual):
-        pool.submit(all_run.wait)
-    all_run.wait()
+    try:
+        for _ in range(usual):
+            pool.submit(all_run.wait)
+        all_run.wait()
+    except BaseException:
+        all_run.abort()
+        pool.shutdown(wait=False)
+        raise
     return pool

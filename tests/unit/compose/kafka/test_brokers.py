@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -91,21 +91,18 @@ def test_one_who_asks_does_not_wait_for_another() -> None:
 
 def test_of_connections_that_were_wanted_at_one_time_the_usual_number_stays_open() -> None:
     """Else whoever asks for hours holds as many as ever met."""
+    together = threading.Barrier(STANDING + 3)
 
-    def open_before(together: threading.Barrier) -> Callable[[int, Connection], bool]:
-        def meet(_number: int, broker: Connection) -> bool:
-            was_open = broker.is_open
-            together.wait(5)
-            known_brokers(1, broker)
-            return was_open
-
-        return meet
+    def was_open(_number: int, broker: Connection) -> bool:
+        before = broker.is_open
+        together.wait(5)
+        known_brokers(1, broker)
+        return before
 
     with MockKafka(1) as kafka, Brokers(kafka.bootstrap, within_s=5) as brokers:
         for stood in (0, STANDING):
-            meet = open_before(threading.Barrier(STANDING + 3))
             with ThreadPoolExecutor(STANDING + 3) as askers:
-                asked = [askers.submit(brokers.ask, 1, meet) for _ in range(STANDING + 3)]
+                asked = [askers.submit(brokers.ask, 1, was_open) for _ in range(STANDING + 3)]
             assert sum(one.result() for one in asked) == stood
 
 
