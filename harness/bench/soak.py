@@ -35,7 +35,10 @@ FIGURES = {
     "spark_mib": "Spark, MiB",
     "files": "open files",
     "threads": "threads",
+    "connections": "connections",
 }
+LEVEL = ("harness_mib", "spark_mib", "files", "threads")
+"""What does not follow the faults: whatever of it goes up all along is never given back."""
 ENDING = {
     "settle_s": "in sync",
     "final_read_s": "final read",
@@ -49,6 +52,10 @@ HEAD = """\
 
 `make soak` runs this and writes this page: `highwater run storm --set storm.intensity=normal` for the length
 below, its processes looked at every 5 s. MiB are resident memory; a row has the greatest of its minutes.
+Connections are counted apart from other open files. Those to brokers follow who leads: a client opens one to
+each broker that it needs, a fault ends it, and a broker closes it after ten idle minutes. Of those to the
+engine, the last 25 addresses that were asked keep theirs. So they come and go: the least number of them tells
+what is never closed.
 """
 
 
@@ -60,7 +67,10 @@ class Sample:
     harness_mib: float
     spark_mib: float
     files: int
+    """Descriptors of anything but a connection: files, pipes."""
     threads: int
+    connections: int
+    """To brokers, to their proxy, and to the engine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,21 +113,23 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _sampled(run: "subprocess.Popen[bytes]") -> Iterator[Sample]:
     begin = time.monotonic()
     while run.poll() is None:
-        if (sample := _sample(run.pid, time.monotonic() - begin)) is not None:
+        if (sample := look_at(run.pid, time.monotonic() - begin)) is not None:
             yield sample
         time.sleep(SAMPLE_S)
 
 
-def _sample(pid: int, at_s: float) -> Sample | None:
-    """None if the run has just ended."""
+def look_at(pid: int, at_s: float) -> Sample | None:
+    """The process and its children as they are now; None if it has just ended."""
     try:
         run = psutil.Process(pid)
+        connections = len(run.net_connections("all"))
         return Sample(
             at_s=at_s,
             harness_mib=run.memory_info().rss / MIB,
             spark_mib=sum(_resident_mib(child) for child in run.children(recursive=True)),
-            files=run.num_fds(),
+            files=run.num_fds() - connections,
             threads=run.num_threads(),
+            connections=connections,
         )
     except psutil.NoSuchProcess:
         return None
@@ -150,7 +162,7 @@ def page(duration: str, verdict: Mapping[str, Any], samples: Sequence[Sample], m
             *_curve(loaded),
             "",
             f"| minutes | {' | '.join(FIGURES.values())} |",
-            "|---|---|---|---|---|",
+            f"|{'---|' * (1 + len(FIGURES))}",
             *_rows(samples),
             "",
         ]
@@ -173,10 +185,18 @@ def _growth(loaded: Sequence[Sample]) -> Iterator[str]:
         return
     begin = [one for one in settled if one.at_s < settled[0].at_s + 60]
     end = [one for one in settled if one.at_s > settled[-1].at_s - 60]
-    for name, what in FIGURES.items():
+    for name in LEVEL:
         first, last = (statistics.median(getattr(one, name) for one in part) for part in (begin, end))
         grown = (last / first - 1) * 100 if first else 0.0
-        yield f"- {what}: {first:.0f} in the sixth minute, {last:.0f} in the last: {grown:+.1f} %"
+        yield f"- {FIGURES[name]}: {first:.0f} in the sixth minute, {last:.0f} in the last: {grown:+.1f} %"
+    middle_s = (settled[0].at_s + settled[-1].at_s) / 2
+    halves = [one for one in settled if one.at_s < middle_s], [one for one in settled if one.at_s >= middle_s]
+    early, late = (_spread([one.connections for one in half]) for half in halves)
+    yield f"- connections: {early} in the first half from the sixth minute on, {late} in the second"
+
+
+def _spread(counts: Sequence[int]) -> str:
+    return f"{min(counts)} to {max(counts)}, {statistics.median(counts):.0f} by median"
 
 
 def _curve(loaded: Sequence[Sample]) -> Iterator[str]:

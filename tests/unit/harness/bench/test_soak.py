@@ -1,8 +1,11 @@
 """What the page of an hour says of its memory and of its end."""
 
+import os
+import socket
+from pathlib import Path
 from typing import Any
 
-from harness.bench.soak import Moments, Sample, page
+from harness.bench.soak import Moments, Sample, look_at, page
 
 VERDICT: dict[str, Any] = {
     "verdict": "PASS",
@@ -17,7 +20,7 @@ VERDICT: dict[str, Any] = {
 MOMENTS = Moments(load_ended_s=600.0, judged_s=617.0, gone_s=619.4)
 
 
-def samples(grown_mib: float) -> list[Sample]:
+def samples(grown_mib: float, kept_open: int = 0) -> list[Sample]:
     """Ten minutes of load, and one after it in which all is read."""
     return [
         Sample(
@@ -26,6 +29,7 @@ def samples(grown_mib: float) -> list[Sample]:
             spark_mib=300,
             files=100,
             threads=60,
+            connections=50 + at_s // 5 % 3 + kept_open * (at_s >= 450),
         )
         for at_s in range(0, 660, 5)
     ]
@@ -41,6 +45,26 @@ def test_growth_is_of_the_load_alone_from_its_sixth_minute_on() -> None:
     written = page("10m", VERDICT, samples(30), MOMENTS)
     assert "- harness, MiB: 200 in the sixth minute, 230 in the last: +15.0 %" in written
     assert "- Spark, MiB: 300 in the sixth minute, 300 in the last: +0.0 %" in written
+
+
+def test_of_connections_that_come_and_go_the_least_shows_what_is_never_closed() -> None:
+    level = "- connections: 50 to 52, 51 by median in the first half from the sixth minute on, "
+    assert f"{level}50 to 52, 51 by median in the second" in page("10m", VERDICT, samples(0), MOMENTS)
+    assert f"{level}57 to 59, 58 by median in the second" in page("10m", VERDICT, samples(0, 7), MOMENTS)
+
+
+def test_connections_and_files_are_counted_apart(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        before = look_at(os.getpid(), 1.0)
+        with (
+            socket.create_connection(server.getsockname()),
+            (tmp_path / "one").open("w"),
+            (tmp_path / "two").open("w"),
+        ):
+            after = look_at(os.getpid(), 2.0)
+    assert before is not None
+    assert after is not None
+    assert (after.connections - before.connections, after.files - before.files) == (1, 2)
 
 
 def test_faults_without_recovery_are_not_counted_as_proven() -> None:
