@@ -37,7 +37,7 @@ FIGURES = {
     "threads": "threads",
     "connections": "connections",
 }
-LEVEL = ("harness_mib", "spark_mib", "files", "threads")
+LEVEL = tuple(name for name in FIGURES if name != "connections")
 """What does not follow the faults: whatever of it goes up all along is never given back."""
 ENDING = {
     "settle_s": "in sync",
@@ -178,7 +178,7 @@ def _end(timings: Mapping[str, float | None], moments: Moments) -> str:
 
 
 def _growth(loaded: Sequence[Sample]) -> Iterator[str]:
-    """From the fifth minute to the end of the load, by medians of a minute at both ends."""
+    """From the fifth minute on under load: medians of a minute at both ends, connections by halves."""
     settled = [one for one in loaded if one.at_s >= SETTLED_S]
     if not settled or settled[-1].at_s < SETTLED_S + 120:
         yield "The load was too short to say anything of growth."
@@ -189,9 +189,8 @@ def _growth(loaded: Sequence[Sample]) -> Iterator[str]:
         first, last = (statistics.median(getattr(one, name) for one in part) for part in (begin, end))
         grown = (last / first - 1) * 100 if first else 0.0
         yield f"- {FIGURES[name]}: {first:.0f} in the sixth minute, {last:.0f} in the last: {grown:+.1f} %"
-    middle_s = (settled[0].at_s + settled[-1].at_s) / 2
-    halves = [one for one in settled if one.at_s < middle_s], [one for one in settled if one.at_s >= middle_s]
-    early, late = (_spread([one.connections for one in half]) for half in halves)
+    connections, middle = [one.connections for one in settled], len(settled) // 2
+    early, late = _spread(connections[:middle]), _spread(connections[middle:])
     yield f"- connections: {early} in the first half from the sixth minute on, {late} in the second"
 
 
