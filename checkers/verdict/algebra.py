@@ -40,11 +40,13 @@ class Reason:
     """One sentence, and the verdict that it alone would lead to.
 
     `contrary`: the evidence of it is whole, and shows something else than the scenario expects.
+    `violates`: the property whose violations it counts.
     """
 
     verdict: Verdict
     sentence: str
     contrary: bool = False
+    violates: Property | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

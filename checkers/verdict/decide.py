@@ -121,7 +121,8 @@ def _run(run: RunState) -> Iterable[Reason]:
 def _violations(clauses: Clauses) -> Iterable[Reason]:
     for each in DECIDED:
         if found := clauses[each, "violation"]:
-            yield Reason(Verdict.FAIL, f"{each.value} is violated {_times(found)}: {_main(found)}")
+            sentence = f"{each.value} is violated {_times(found)}: {_main(found)}"
+            yield Reason(Verdict.FAIL, sentence, violates=each)
 
 
 def _undecided_causes(clauses: Clauses) -> Iterable[Reason]:

@@ -24,6 +24,7 @@ FILE = "accept.json"
 Status = Literal[
     "confirmed",
     "refuted",
+    "broken otherwise",
     "not shown",
     "failed",
     "not run",
@@ -139,7 +140,8 @@ def run_of(entry: int | None, judged: Mapping[int, RunRow]) -> RunRow | None:
 
 def status_of(entry: int | None, judged: Mapping[int, RunRow], causes: Collection[str] = ()) -> Status:
     """What the runs show of the scenario at a place of the suite. Without `causes` its verdict says so; else
-    something must have been lost by one of them: a loss by another cause shows nothing of a clause.
+    something must have been lost by one of them: a loss by another cause shows nothing of a clause. Nor does
+    a run that fails by rules of order alone, since no clause speaks of order.
     """
     if entry is None:
         return "no run can show it"
@@ -147,6 +149,8 @@ def status_of(entry: int | None, judged: Mapping[int, RunRow], causes: Collectio
     if row is None or row.verdict is None:
         return "not run"
     status = STATUS[row.verdict]
+    if status == "refuted" and row.evidence is not None and row.evidence.order_alone:
+        return "broken otherwise"
     return "not shown" if status == "confirmed" and causes and not _lost_by(row, causes) else status
 
 
@@ -168,8 +172,10 @@ def search_status(row: SearchRow, judged: Mapping[int, RunRow]) -> Status:
 
 def in_words(status: Status, row: RunRow | None) -> str:
     """ "not shown: lost by unclean election", where a run has passed, and lost nothing by a cause of its
-    clause.
+    clause; "broken otherwise: duplicate".
     """
+    if row is not None and row.evidence is not None and status == "broken otherwise":
+        return f"{status}: {', '.join(row.evidence.order_alone)}"
     if row is None or status != "not shown" or row.verdict != "PASS":
         return status
     found = [] if row.evidence is None else row.evidence.causes

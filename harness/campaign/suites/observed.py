@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checkers.properties import Property
-from checkers.verdict.algebra import Verdict
+from checkers.property_terms import Family, LossRole
+from checkers.verdict.algebra import Reason, Verdict
 from harness.campaign.suites.record import MeasuredBound, RunEvidence, RunRow, SuiteRecord
 from harness.report.report import Report
 from harness.run_directory.layout import write_whole
@@ -48,7 +49,19 @@ def evidence_of(report: Report) -> RunEvidence | None:
         faults=len(windows),
         proven=sum(window["proven"] and window["recovered"] for window in windows),
         contrary=bool(report.reasons) and all(reason.contrary for reason in report.reasons),
+        order_alone=_order_alone(report.reasons),
     )
+
+
+def _order_alone(reasons: Iterable[Reason]) -> tuple[str, ...]:
+    """The properties that make it FAIL, if all of them are about order, and none may follow from a loss."""
+    violated = [reason.violates for reason in reasons if reason.verdict is Verdict.FAIL]
+    return tuple(each.value for each in violated if each) if all(map(_of_order, violated)) else ()
+
+
+def _of_order(violated: Property | None) -> bool:
+    its = None if violated is None else violated.record
+    return its is not None and its.family is Family.ORDER and its.loss_role is LossRole.NONE
 
 
 def _bounds(lines: Iterable[Mapping[str, object]]) -> tuple[MeasuredBound, ...]:

@@ -88,6 +88,10 @@ class RunEvidence(ManifestPart):
         default=False,
         description="all evidence is there, no rule is broken, and it shows something else than was expected",
     )
+    order_alone: tuple[str, ...] = Field(
+        default=(),
+        description="of a FAIL that has no other reason: the rules of order and uniqueness that were broken",
+    )
 
 
 class RunRow(ManifestPart):

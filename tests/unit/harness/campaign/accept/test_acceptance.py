@@ -160,6 +160,25 @@ def test_what_a_run_refutes_or_does_not_show_is_in_the_answer(tmp_path: Path) ->
     assert lines[-1] == "Left out of the runs: 1 of 4 brokers: a run has one for each replica, racks"
 
 
+def test_a_run_that_fails_by_rules_of_order_alone_refutes_no_clause(tmp_path: Path) -> None:
+    """No clause speaks of order: what a producer wrote twice was kept all the same."""
+    record, suite, _ = accepted(tmp_path, payments(), broker_loss=Verdict.FAIL)
+    rows = dict(judged_entries(suite))
+    clause = next(each for each in record.clauses if each.id == "broker-loss")
+    assert clause.entry is not None
+    twice = kept(contrary=False).model_copy(update={"order_alone": ("duplicate", "producer-order")})
+    for evidence, status, words in (
+        (twice, "broken otherwise", "broken otherwise: duplicate, producer-order"),
+        (kept(contrary=False), "refuted", "refuted"),
+    ):
+        rows[clause.entry] = rows[clause.entry].model_copy(update={"evidence": evidence})
+        statuses = {row["id"]: row["status"] for row in page.as_json(record, rows)["clauses"]}
+        assert statuses["broker-loss"] == status
+        line = next(each for each in page.answer(record, rows).splitlines() if "kept broker-loss" in each)
+        assert re.split(r"  +", line)[1] == words
+    assert exit_code(record, suite) == 1
+
+
 @pytest.mark.parametrize(
     ("causes", "status"),
     [

@@ -96,6 +96,28 @@ def test_whole_evidence_of_something_else_than_was_expected_is_contrary(
     assert (found.lost, found.contrary) == (0, contrary)
 
 
+@pytest.mark.parametrize(
+    ("logged_at", "lines", "broken"),
+    [
+        ({0: 0, 1: 1, 2: 2, 3: 2}, {}, ("duplicate",)),
+        ({0: 0, 1: 1, 2: 2}, {}, ()),
+        ({0: 0, 1: 1, 3: 1}, {}, ()),
+        ({0: 0, 1: 1, 2: 2, 3: 2}, {"accept": ["unavailable.max >= 5s"]}, ()),
+        ({0: 0, 1: 1, 2: 2, 3: 2}, {"expect": "permitted"}, ("duplicate",)),
+    ],
+    ids=["written twice", "nothing", "a hole too", "a missed bound too", "and a weak control"],
+)
+def test_a_failure_by_rules_of_order_alone_is_told_from_others(
+    tmp_path: Path, logged_at: dict[int, int], lines: dict[str, Any], broken: tuple[str, ...]
+) -> None:
+    """`logged_at`: which record is at which offset; of three that were acknowledged at offsets 0 to 2."""
+    acks = [ok(1, n, at=n, invoked=n * 10**9, done=n * 10**9 + 1) for n in range(3)]
+    log = [logged(1, number, offset) for offset, number in logged_at.items()]
+    found = evidence_of(judge(make_run(tmp_path, history(*acks, *log, sample(len(log))), **lines), reference))
+    assert found is not None
+    assert found.order_alone == broken
+
+
 def test_a_run_that_cannot_be_read_has_none(tmp_path: Path) -> None:
     assert evidence_of(Report(run_dir=tmp_path, verdict=Verdict.UNKNOWN, outcome="missing")) is None
 
