@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checkers.properties import Property
-from checkers.property_terms import Family, LossRole
+from checkers.property_terms import Family
 from checkers.verdict.algebra import Reason, Verdict
+from checkers.verdict.findings import LOSS_FAMILY
 from harness.campaign.suites.record import MeasuredBound, RunEvidence, RunRow, SuiteRecord
 from harness.report.report import Report
 from harness.run_directory.layout import write_whole
@@ -29,6 +30,8 @@ EXPECTED: Mapping[str, str] = {
     "permitted": "a permitted loss",
     "any": "no loss but a permitted one",
 }
+OF_ORDER = tuple(each for each in Property if each.record.family is Family.ORDER and each not in LOSS_FAMILY)
+"""Rules of order and uniqueness, but for those whose violation may follow from a loss."""
 
 
 def evidence_of(report: Report) -> RunEvidence | None:
@@ -54,14 +57,9 @@ def evidence_of(report: Report) -> RunEvidence | None:
 
 
 def _order_alone(reasons: Iterable[Reason]) -> tuple[str, ...]:
-    """The properties that make it FAIL, if all of them are about order, and none may follow from a loss."""
-    violated = [reason.violates for reason in reasons if reason.verdict is Verdict.FAIL]
-    return tuple(each.value for each in violated if each) if all(map(_of_order, violated)) else ()
-
-
-def _of_order(violated: Property | None) -> bool:
-    its = None if violated is None else violated.record
-    return its is not None and its.family is Family.ORDER and its.loss_role is LossRole.NONE
+    """The properties that make it FAIL, if all of them are among those of order."""
+    violated = {reason.violates for reason in reasons if reason.verdict is Verdict.FAIL}
+    return tuple(each.value for each in OF_ORDER if each in violated) if violated <= {*OF_ORDER} else ()
 
 
 def _bounds(lines: Iterable[Mapping[str, object]]) -> tuple[MeasuredBound, ...]:
