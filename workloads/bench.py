@@ -13,11 +13,13 @@ and so did the same loop without recording.
 The machine's speed changes within minutes: on two processors with three brokers one round differs from the
 next by a fifth or more. So they take turns, in every order equally often; a ratio is that of two rates of one
 round, and a line has the median of those. Each is measured after WARM acknowledgements, for a client that has
-just connected is slower.
+just connected is slower, and begins when what the one before has written, half a GB a broker, is on the disk:
+the kernel would write it back meanwhile, at the expense of whoever is measured then.
 
 Recorded are sends with everything that a run has, the samplers too, but no readers.
 """
 
+import os
 import re
 import shutil
 import statistics
@@ -104,6 +106,7 @@ def send_throughput(
     }
     for turns in (ORDERS[0], *ORDERS):
         for name in turns:
+            os.sync()
             rates[name].append(measure[name]())
     return compare({name: values[1:] for name, values in rates.items()})
 
