@@ -7,13 +7,14 @@ traceback and never exit 1.
 
 import argparse
 import errno
+import io
 import os
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from importlib.metadata import version
 from pathlib import Path
-from typing import NoReturn
 
 from compose.host.memory import restart_without_thread_caches
 from harness import commands
@@ -69,24 +70,20 @@ def _ended(argv: Sequence[str] | None) -> int:
 
 
 def _parsed(argv: Sequence[str] | None) -> argparse.Namespace:
-    """The command line; SystemExit also where its error cannot be told."""
-    try:
-        return parser().parse_args(argv)
-    except OSError as error:
-        _parsed_in_vain(error)
+    """The command line; SystemExit also where its error cannot be told.
 
-
-def _parsed_in_vain(error: OSError) -> NoReturn:
-    """Its complaint could not be written; or its help, if something can be written where complaints go."""
+    What argparse prints is printed here: newer releases of Python ignore there whether it could be written.
+    """
+    printed = io.StringIO()
     try:
-        if isinstance(error, BrokenPipeError):
-            raise error
-        print(f"highwater: standard output: {error.strerror}", file=sys.stderr, flush=True)
+        with redirect_stdout(printed):
+            return parser().parse_args(argv)
+    except SystemExit:
+        print(printed.getvalue(), end="", flush=True)
+        raise
     except OSError:
         _give_up_stderr()
         raise SystemExit(EXIT_USAGE) from None
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    raise SystemExit(EXIT_ERROR)
 
 
 def _failed(text: str, code: int) -> int:

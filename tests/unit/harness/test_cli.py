@@ -155,6 +155,7 @@ def test_a_reader_that_goes_away_is_no_verdict(unbuffered: str) -> None:
 
 
 HELP = SHOW.replace("['scenario', 'show', 'baseline']", "['--help']")
+VERSION = SHOW.replace("['scenario', 'show', 'baseline']", "['--version']")
 VALIDATE = SHOW.replace("['scenario', 'show', 'baseline']", "['scenario', 'validate', '-']")
 
 
@@ -164,6 +165,7 @@ VALIDATE = SHOW.replace("['scenario', 'show', 'baseline']", "['scenario', 'valid
         (SHOW, ">&-", 4, "highwater: standard output is closed"),
         (SHOW, ">/dev/full", 4, "highwater: standard output: No space left on device"),
         (HELP, ">/dev/full", 4, "highwater: standard output: No space left on device"),
+        (VERSION, ">/dev/full", 4, "highwater: standard output: No space left on device"),
         (VALIDATE, "<&-", 2, "highwater: <stdin>: cannot be read: it is closed"),
     ],
 )
