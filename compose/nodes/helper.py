@@ -13,6 +13,7 @@ from compose.spec.images import recipe, tools_image
 DISKS_DIR = PurePosixPath("/var/lib/highwater/disks")
 SCRIPT = "/highwater/disk.sh"
 LOG_ENDS = "/highwater/log_ends.pl"
+LIST_FILES = "/highwater/list_files.pl"
 CALL_S = 20.0
 PULSE_S = 20.0
 """A machine that is as slow as that lets no fault begin or end in time either."""
@@ -30,6 +31,7 @@ def helper_spec(*, name: str, network: str, labels: Mapping[str, str]) -> contai
         files={
             SCRIPT: recipe("disk.sh"),
             LOG_ENDS: recipe("log_ends.pl"),
+            LIST_FILES: recipe("list_files.pl"),
             probe.SCRIPT: recipe("probe.pl"),
             probe.REACHED: recipe("reached.pl"),
             probe.TRANSFER: recipe("transfer.pl"),

@@ -47,6 +47,9 @@ refusal() {
         /mnt/kafka/meta.properties
 }
 
+# DIRECTORY DEPTH [SUFFIX], see there.
+list_files() { perl /highwater/list_files.pl "$@"; }
+
 free_in() { df --output=avail --block-size="$1" "$2" | tail -n 1 | tr -d ' '; }
 
 free_mib() { free_in 1M "$1"; }
@@ -137,12 +140,14 @@ wipe) # DEVICE [ID]: leaves of the data directory what a formatter makes, as a n
 logs) # DEVICE: prints "BYTES PATH" of each *.log file
     mounted "$1"
     readable
-    find /mnt/kafka -name '*.log' -printf '%s %P\n'
+    list_files /mnt/kafka 2 .log
     ;;
 extents) # DEVICE: prints the extents of each *.log file that is not empty, as filefrag does, and syncs nothing
+    # Not of what a broker has put aside, and removes at any time.
     mounted "$1"
     readable
-    find /mnt/kafka -name '*.log' -size +0 -print0 | xargs -0 -r filefrag -e -v
+    files=$(list_files /mnt/kafka 2 .log)
+    echo "$files" | sed -n -e '/-delete\//d' -e 's|^[1-9][0-9]* |/mnt/kafka/|p' | xargs -r -d '\n' filefrag -e -v
     ;;
 ends) # DEVICE: prints "START END DIRECTORY" of each partition's log, see log_ends.pl
     mounted "$1"
@@ -161,7 +166,7 @@ show) # PATH DEVICE...: prints PATH on each DEVICE, after a line "== DEVICE"; no
     ;;
 files) # DEVICE DIRECTORY: prints "BYTES NAME" of each file in DIRECTORY of the disk
     mounted "$1"
-    find "/mnt/$2" -maxdepth 1 -type f -printf '%s %f\n'
+    list_files "/mnt/$2" 1
     ;;
 copy) # DEVICE FROM TO NAME...: copies files of the directory FROM of the disk to the new directory TO
     mounted "$1"
@@ -181,7 +186,7 @@ free) # DIRECTORY: prints the MiB that are free there
 tree) # DEVICE: prints "BYTES PATH" of each file in the data directory and the directories in it
     mounted "$1"
     readable
-    find /mnt/kafka -mindepth 1 -maxdepth 2 -type f -printf '%s %P\n'
+    list_files /mnt/kafka 2
     ;;
 gather) # DEVICE TO LIKE NAME...: copies files and directories of the data directory, but no index, to the new directory TO
     # A large file that is the same in a directory in LIKE is a link to that one: replicas of one log are alike, and
