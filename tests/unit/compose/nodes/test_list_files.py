@@ -18,6 +18,7 @@ BEGIN {
     };
     *CORE::GLOBAL::readdir = sub (*) {
         my @names = CORE::readdir($_[0]);
+        local $!;
         unlink(glob("$ENV{HOME_OF_BROKER}/*.tmp $ENV{HOME_OF_BROKER}/*/*.deleted"));
         @names;
     };
