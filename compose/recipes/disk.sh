@@ -147,7 +147,7 @@ extents) # DEVICE: prints the extents of each *.log file that is not empty, as f
     mounted "$1"
     readable
     files=$(list_files /mnt/kafka 2 .log)
-    echo "$files" | sed -n -e '/-delete\//d' -e 's|^[1-9][0-9]* |/mnt/kafka/|p' | xargs -r -d '\n' filefrag -e -v
+    echo "$files" | sed -n -E -e '/-(delete|stray)\//d' -e 's|^[1-9][0-9]* |/mnt/kafka/|p' | xargs -r -d '\n' filefrag -e -v
     ;;
 ends) # DEVICE: prints "START END DIRECTORY" of each partition's log, see log_ends.pl
     mounted "$1"
