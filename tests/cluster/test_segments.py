@@ -1,6 +1,7 @@
 """Segments of a real Kafka, in every codec and by several writers, are read as its own tool reads them."""
 
 import os
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,7 +25,8 @@ from spark_verify.segments.batches import SegmentWalk, TailKind
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 FIRST = "00000000000000000000.log"
 RECORDS = 30
-NOW_MS = 1_795_261_297_448
+NOW_MS = time.time_ns() // 1_000_000
+"""Of the day, as the broker's markers are: no segment holds batches more than `segment.ms` apart."""
 KEEP = os.environ.get("HIGHWATER_KEEP_SEGMENTS")
 """A folder where the files and the tool's output stay: so those of tests/fixtures/segments were made."""
 
