@@ -35,8 +35,17 @@ CHECKPOINTS = frozenset(
 
 SKIPPED = (".index", ".timeindex")
 
+TAKES = 4
+"""How often a copy is taken that differs from its listing. A broker that runs replaces its high watermarks
+every 5 s, its recovery points and log starts every 60 s, and these timers can run out together: each of the
+three may have another length by the time that it is copied, and none in two copies that follow at once."""
+
 LEFT_FREE = 1 << 30
 """Bytes that stay free on both machines: what else the run writes must not meet a full disk."""
+
+
+class _Differs(DiskError):
+    """A file of the copy has not the length that was listed."""
 
 
 def save(disks: Disks, brokers: Collection[int], topics: Collection[str], into: Path) -> dict[int, str]:
@@ -136,22 +145,26 @@ def _gathered(disks: Disks, place: Place, files: Mapping[str, int], like: str = 
 def _saved(
     disks: Disks, place: Place, topics: Collection[str], files: Mapping[str, int], into: Path, path: str
 ) -> str:
-    """Take what was gathered at `path`. Once more if a file has changed meanwhile: a broker that runs
-    replaces its checkpoints every 5 s."""
+    """Take what was gathered at `path`; if that is not all of it, list, gather and take it anew. That no file
+    differs has TAKES tries; a command that fails has one more."""
     into = into / disk_label(*place)
-    try:
+    for take in range(TAKES):
         try:
+            if take:
+                files = wanted_files(disks.tree(*place), topics)
+                path = _gather(disks, place, files)
             if not path:
                 raise DiskError(f"log directory {place[1]} of node {place[0]} was not copied")
             _take(disks, path, files, into)
-        except DiskError:
+        except (ComposeError, OSError) as error:
             shutil.rmtree(into, ignore_errors=True)
-            files = wanted_files(disks.tree(*place), topics)
-            _take(disks, _gather(disks, place, files), files, into)
-    except (ComposeError, OSError) as error:
-        shutil.rmtree(into, ignore_errors=True)
-        return f"its replicas could not be copied: {error}"
-    return ""
+            reason = f"its replicas could not be copied: {error}"
+            again = isinstance(error, _Differs if take else DiskError)
+        else:
+            return ""
+        if not again:
+            break
+    return reason
 
 
 def _moved(here: Path, into: Path) -> bool:
@@ -181,4 +194,4 @@ def _take(disks: Disks, path: str, files: Mapping[str, int], into: Path) -> None
         file = into / name
         found = file.stat().st_size if file.is_file() else -1
         if found != size:
-            raise DiskError(f"{name}: {size} bytes on the disk, {found} in the copy")
+            raise _Differs(f"{name}: {size} bytes on the disk, {found} in the copy")

@@ -266,6 +266,50 @@ def test_a_copy_that_lacks_something_is_no_copy(tmp_path: Path) -> None:
     assert list((tmp_path / "replicas").iterdir()) == []
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Busy(LocalDisks):
+    """Of brokers that replace a checkpoint by a longer one between each of so many listings and its copy."""
+
+    replacements: list[str]
+
+    def gather(
+        self, node: int, log_dir: int, names: Sequence[str], *, size_bytes: int, to: str, like: str = ""
+    ) -> str:
+        if self.replacements:
+            file = self._home(node, log_dir) / self.replacements.pop()
+            file.write_text(file.read_text() + "9")
+        shutil.rmtree(Path(self.directory, to), ignore_errors=True)
+        return LocalDisks.gather(self, node, log_dir, names, size_bytes=size_bytes, to=to, like=like)
+
+
+HIGH_WATERMARKS = "replication-offset-checkpoint"
+REPLACED = ["log-start-offset-checkpoint", "recovery-point-offset-checkpoint", HIGH_WATERMARKS]
+
+
+def busy(tmp_path: Path, replacements: Sequence[str]) -> Busy:
+    directory = data(tmp_path, 1)
+    for name in REPLACED:
+        Path(directory, "disks/1", name).write_text("0\n1\norders 0 70\n")
+    return Busy(directory=directory, replacements=list(replacements))
+
+
+def test_each_checkpoint_may_be_replaced_while_a_broker_that_runs_is_copied(tmp_path: Path) -> None:
+    """All three of them, one after the other: the timers for them can run out together."""
+    disks = busy(tmp_path, REPLACED)
+    assert save(disks, (1,), ["orders"], tmp_path / "replicas") == {1: ""}
+    assert disks.replacements == []
+    for name in REPLACED:
+        assert (tmp_path / "replicas/1" / name).read_text() == "0\n1\norders 0 70\n9", name
+
+
+def test_a_checkpoint_that_is_replaced_every_time_is_not_copied(tmp_path: Path) -> None:
+    disks = busy(tmp_path, [HIGH_WATERMARKS] * 4)
+    assert save(disks, (1,), ["orders"], tmp_path / "replicas") == {
+        1: f"its replicas could not be copied: {HIGH_WATERMARKS}: 19 bytes on the disk, 20 in the copy"
+    }
+    assert list((tmp_path / "replicas").iterdir()) == []
+
+
 def test_nothing_is_copied_where_the_room_is_short(tmp_path: Path) -> None:
     """Two copies of 2 x 80 bytes must leave 1 GiB free."""
     short = LocalDisks(directory=data(tmp_path, 1, 2), free=(1 << 30) + 4 * 80 - 1)
