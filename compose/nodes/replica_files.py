@@ -145,26 +145,33 @@ def _gathered(disks: Disks, place: Place, files: Mapping[str, int], like: str = 
 def _saved(
     disks: Disks, place: Place, topics: Collection[str], files: Mapping[str, int], into: Path, path: str
 ) -> str:
-    """Take what was gathered at `path`; if that is not all of it, list, gather and take it anew. That no file
-    differs has TAKES tries; a command that fails has one more."""
+    """Take what was gathered at `path`, or take it anew."""
     into = into / disk_label(*place)
-    for take in range(TAKES):
+    try:
         try:
-            if take:
-                files = wanted_files(disks.tree(*place), topics)
-                path = _gather(disks, place, files)
             if not path:
                 raise DiskError(f"log directory {place[1]} of node {place[0]} was not copied")
             _take(disks, path, files, into)
-        except (ComposeError, OSError) as error:
-            shutil.rmtree(into, ignore_errors=True)
-            reason = f"its replicas could not be copied: {error}"
-            again = isinstance(error, _Differs if take else DiskError)
+        except DiskError:
+            _take_anew(disks, place, topics, into)
+    except (ComposeError, OSError) as error:
+        shutil.rmtree(into, ignore_errors=True)
+        return f"its replicas could not be copied: {error}"
+    return ""
+
+
+def _take_anew(disks: Disks, place: Place, topics: Collection[str], into: Path) -> None:
+    """List, gather and take a log directory, again if the copy differs. Raises what the last of it raised."""
+    for left in reversed(range(TAKES - 1)):
+        shutil.rmtree(into, ignore_errors=True)
+        files = wanted_files(disks.tree(*place), topics)
+        try:
+            _take(disks, _gather(disks, place, files), files, into)
+        except _Differs:
+            if not left:
+                raise
         else:
-            return ""
-        if not again:
-            break
-    return reason
+            return
 
 
 def _moved(here: Path, into: Path) -> bool:
