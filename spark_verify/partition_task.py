@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from checkers.errors import MalformedHistory
 from checkers.history.load import open_unit
-from checkers.history.markers import EVERY_HOLE, EmptyOffsets
+from checkers.history.records.markers import EVERY_HOLE, EmptyOffsets
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE, unit_path
 from checkers.places import Place, place_of

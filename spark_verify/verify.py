@@ -18,7 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from checkers.errors import MalformedHistory
-from checkers.history.transactions import PartitionShown
+from checkers.history.records.transactions import PartitionShown
 from checkers.judgement import Judgement
 from checkers.places import Place, place_of
 from checkers.properties import Property

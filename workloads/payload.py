@@ -1,4 +1,4 @@
-"""Makes records that `checkers.history.payload` describes, so that each is known again wherever it is found.
+"""Makes records as `checkers.history.records.payload` has them: each is known again wherever it is found.
 
 Encoding costs no CRC a record: CRC-32 is affine over XOR, so for records that differ in the low 16 bits of
 the sequence alone, the checksum is that of the first XOR a table of 65,536 entries. The tests compare it
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.history.payload import HEADER_BYTES, LOW_HALF, MAGIC, Header, checksum, row_type
+from checkers.history.records.payload import HEADER_BYTES, LOW_HALF, MAGIC, Header, checksum, row_type
 
 SPAN = 1 << 16
 

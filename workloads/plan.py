@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checkers.contract.realised.settings import Acks
-from checkers.history.payload import HEADER_BYTES, Header
+from checkers.history.records.payload import HEADER_BYTES, Header
 from checkers.history.rows import TopicPartition
 from workloads.errors import PlanRefused
 from workloads.pace import BURST_NS

@@ -41,7 +41,7 @@ from checkers.contract.fates.retention import deleted
 from checkers.contract.realised.settings import Realised
 from checkers.contract.realised.terms import Terms
 from checkers.contract.realised.timeline import Election
-from checkers.history.forced_elections import was_forced
+from checkers.history.operations.forced_elections import was_forced
 from checkers.history.tables import NONE
 
 Kind = Literal["violation", "permitted", "undecided"]

@@ -10,9 +10,9 @@ from random import Random
 from typing import Protocol
 
 from checkers.damage.editable_history import EditableHistory
+from checkers.history.records.transactions import FINAL_READER
 from checkers.history.rows import Fencing, LogRecord, Marker, Read, RecordId, TopicPartition, Transaction
 from checkers.history.tables import NONE, Outcome
-from checkers.history.transactions import FINAL_READER
 
 FIRST_ID = 1000
 """Kafka's producer id of producer 0."""

@@ -6,10 +6,10 @@ from random import Random
 
 from checkers.damage.damage_kind import noticed_by, perhaps_harmless
 from checkers.damage.editable_history import EditableHistory, NotApplicable, first, pick, swap
-from checkers.history.markers import FAR, counted, empty_offsets
+from checkers.history.records.markers import FAR, counted, empty_offsets
+from checkers.history.records.transactions import FINAL_READER, Ending, Entry, Ledger, is_decided
 from checkers.history.rows import LogRecord, Marker, Read, TopicPartition
 from checkers.history.tables import NONE, Outcome
-from checkers.history.transactions import FINAL_READER, Ending, Entry, Ledger, is_decided
 from checkers.properties import Property
 
 LATE_NS = 3_600_000_000_000

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from checkers.errors import MalformedHistory
+from checkers.history.clocks.true_times import on_engines_clock
 from checkers.history.columnar import Rows
 from checkers.history.rows import ROW_OF, SINGLE_FILES, Context, History, Proof, Send, TopicPartition
 from checkers.history.tables import (
@@ -32,7 +33,6 @@ from checkers.history.tables import (
     place_stamp,
     unit_path,
 )
-from checkers.history.true_times import on_engines_clock
 from checkers.history.upgrade import minor_of, schema_at, upgrade
 from checkers.places import Place, open_parquet
 

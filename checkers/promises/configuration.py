@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from checkers.contract.realised.settings import Acks
-from checkers.history.node_releases import UNCLEAN_EXISTS
+from checkers.history.operations.node_releases import UNCLEAN_EXISTS
 
 DEFAULT_RETRIES = 2**31 - 1
 MOST_IN_FLIGHT_OF_IDEMPOTENCE = 5

@@ -14,10 +14,10 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from checkers.anomalies import Anomalies
-from checkers.history.markers import empty_offsets
+from checkers.history.records.markers import empty_offsets
+from checkers.history.records.transactions import FINAL_READER
 from checkers.history.rows import History, Proof, Read, Send
 from checkers.history.tables import NONE, Outcome
-from checkers.history.transactions import FINAL_READER
 from checkers.judgement import Attempts, Judgement, PartitionUndecided, Totals
 from checkers.properties import DECIDED, Property, by_property
 from checkers.property_terms import ExaminedUnit

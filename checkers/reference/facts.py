@@ -14,7 +14,8 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from checkers.anomalies import Anomaly
-from checkers.history.markers import EVERY_HOLE, EmptyOffsets
+from checkers.history.records.markers import EVERY_HOLE, EmptyOffsets
+from checkers.history.records.transactions import FINAL_READER
 from checkers.history.rows import (
     NO_ID,
     ConfigChange,
@@ -31,7 +32,6 @@ from checkers.history.rows import (
     Watermark,
 )
 from checkers.history.tables import NONE
-from checkers.history.transactions import FINAL_READER
 from checkers.properties import Property
 
 Found = TypeVar("Found")

@@ -13,7 +13,7 @@ Counterexample (no acknowledged record is lost, so acked-loss is blind to it):
     the final log holds 2/9 at offset 5: hw-loss and read-uncommitted, of 1/7
 
 Offsets below the log's start were deleted, not lost. Offsets in [high watermark, log end) of the proof are
-undecided. A transaction's marker is no record: checkers/history/markers.py.
+undecided. A transaction's marker is no record: checkers/history/records/markers.py.
 """
 
 from collections import defaultdict

@@ -2,7 +2,7 @@
 
 Invariant: a send to that partition explains each log record; offsets are dense up to the high watermark.
 Evidence: the recorded sends (none is unknown, for each was numbered before it was sent) and a final read
-proven complete; of a run with transactions, the markers on the disks (checkers/history/markers.py).
+proven complete; of a run with transactions, the markers on the disks (checkers/history/records/markers.py).
 Counterexample:
     the only send is 1/7 to orders-0
     the final log of orders-1 holds 1/7 at offset 0: phantom (a copy in the wrong partition explains nothing)

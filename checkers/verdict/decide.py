@@ -12,7 +12,7 @@ import numpy as np
 
 from checkers.contract.clauses import RETENTION
 from checkers.contract.label import Labels
-from checkers.history.node_clocks import spans_of
+from checkers.history.clocks.node_clocks import spans_of
 from checkers.history.rows import Context, Fault, TopicPartition
 from checkers.judgement import Judgement
 from checkers.properties import DECIDED, Property

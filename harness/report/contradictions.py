@@ -18,7 +18,7 @@ import numpy as np
 from checkers.contract.realised.downtimes import SECOND_NS
 from checkers.contract.realised.settings import Realised
 from checkers.history.columnar import columns_of
-from checkers.history.log_runs import LogRun
+from checkers.history.records.log_runs import LogRun
 from checkers.history.rows import Context, Fault, NodeEvent, TopicPartition
 from checkers.history.tables import NONE
 from checkers.verdict.algebra import Reason, Verdict

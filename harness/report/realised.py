@@ -5,7 +5,7 @@ from pathlib import Path
 
 from checkers.contract.realised.settings import ProducerPromise, Realised, clock_of_nodes, elr_in_force
 from checkers.contract.realised.terms import TopicPromise
-from checkers.history.log_runs import batch_producers, log_runs
+from checkers.history.records.log_runs import batch_producers, log_runs
 from checkers.history.rows import Context
 from harness.run_directory.manifest import Manifest, ManifestTopic
 from harness.scenario.deletion import retention_ms

@@ -6,7 +6,7 @@ whole cluster agrees on: every disk and every reader tells the same, and only th
 
 import numpy as np
 
-from checkers.history.digest import digests, mix
+from checkers.history.records.digest import digests, mix
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE
 from harness.selftest.choose import identity, of, proof_of

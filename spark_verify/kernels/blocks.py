@@ -3,7 +3,7 @@
 import numpy as np
 
 from checkers.anomalies import COLUMNS, AnomalyBlock
-from checkers.history.markers import EVERY_HOLE, EmptyOffsets
+from checkers.history.records.markers import EVERY_HOLE, EmptyOffsets
 from checkers.history.tables import NONE
 from checkers.properties import Property
 from spark_verify.kernels.ids import distinct

@@ -9,9 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.history.rows import TopicPartition
-from checkers.history.tables import NONE, Outcome
-from checkers.history.transactions import (
+from checkers.history.records.transactions import (
     FINAL_READER,
     NEVER_VISIBLE,
     Cell,
@@ -21,6 +19,8 @@ from checkers.history.transactions import (
     Hidden,
     PartitionShown,
 )
+from checkers.history.rows import TopicPartition
+from checkers.history.tables import NONE, Outcome
 from spark_verify.kernels.final_log import HIGHEST, FinalLog
 from spark_verify.kernels.ids import Ids, match
 from spark_verify.partition_task import Bools, Columns, Ints

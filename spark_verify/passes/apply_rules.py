@@ -14,9 +14,9 @@ from typing import Any
 import pyarrow as pa
 
 from checkers.anomalies import Anomalies, Anomaly, AnomalyBlock
+from checkers.history.records.transactions import PartitionShown
 from checkers.history.rows import LogRecord, Send, TopicPartition
 from checkers.history.tables import Outcome
-from checkers.history.transactions import PartitionShown
 from checkers.properties import DECIDED, Property
 from checkers.reference import durability, order, presence
 from checkers.reference.control_plane.rule_result import RuleResult

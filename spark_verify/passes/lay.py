@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from checkers.history.transactions import FINAL_READER
+from checkers.history.records.transactions import FINAL_READER
 from spark_verify.kernels.acks import SEND_COLUMNS, PlacedAcks, SendCounts
 from spark_verify.kernels.committed import committed_leaps
 from spark_verify.kernels.control_plane.backed_acks import BackedAcks

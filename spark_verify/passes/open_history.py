@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from checkers.errors import MalformedHistory
 from checkers.history.load import load_context, open_unit, read_unit
-from checkers.history.markers import EVERY_HOLE, empty_offsets
+from checkers.history.records.markers import EVERY_HOLE, empty_offsets
+from checkers.history.records.transactions import ledger_of
 from checkers.history.rows import Context, Proof, TopicPartition
 from checkers.history.tables import NONE, PARTITIONED, unit_path
-from checkers.history.transactions import ledger_of
 from checkers.judgement import PartitionUndecided
 from checkers.places import Place, as_text
 from checkers.reference.control_plane.early_read import ReadLimits, read_limits

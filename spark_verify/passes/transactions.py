@@ -7,8 +7,8 @@ Memory: the columns of the partition that this takes, as a whole. A history with
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from checkers.history.records.transactions import Ledger, PartitionShown, is_decided
 from checkers.history.rows import Proof
-from checkers.history.transactions import Ledger, PartitionShown, is_decided
 from spark_verify.kernels.final_log import read_final_log
 from spark_verify.kernels.transactions import COMMITTED_COLUMNS, SENT_COLUMNS, LedgerColumns, shown
 from spark_verify.partition_task import PartitionTask, joined

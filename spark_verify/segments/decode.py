@@ -1,5 +1,5 @@
 """The digest of each batch: its records' ids and checksums, computed as a reader computes them from what it
-receives, in one number (`checkers.history.digest`).
+receives, in one number (`checkers.history.records.digest`).
 
 Thousands of small batches are decoded together. Uncompressed records are read where they lie; compressed ones
 are decompressed behind each other into one buffer first.
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.history.digest import digests, mix
-from checkers.history.payload import HEADER_BYTES as ID_BYTES
-from checkers.history.payload import LOW_HALF, believed_ids, checksum, row_type
+from checkers.history.records.digest import digests, mix
+from checkers.history.records.payload import HEADER_BYTES as ID_BYTES
+from checkers.history.records.payload import LOW_HALF, believed_ids, checksum, row_type
 from checkers.history.tables import NONE
 from spark_verify.segments.batches import Batches, Bytes, gather
 from spark_verify.segments.codecs import NotDecompressed, decompress

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from checkers.history.payload import Header
+from checkers.history.records.payload import Header
 from spark_verify.segments.batches import Bytes
 from spark_verify.segments.record_starts import Ints, RecordStarts, find_records
 

@@ -1,12 +1,12 @@
 """CRC-32 of many spans of a buffer, where spans of one length are mostly alike: those of one length are
-compared together (`checkers.history.crc32`), a cache full at a time."""
+compared together (`checkers.history.records.crc32`), a cache full at a time."""
 
 import zlib
 
 import numpy as np
 import numpy.typing as npt
 
-from checkers.history.crc32 import SEED_BYTES, crc32_rows
+from checkers.history.records.crc32 import SEED_BYTES, crc32_rows
 from spark_verify.segments.batches import Bytes, gather
 from spark_verify.segments.record_starts import Ints
 

@@ -15,7 +15,7 @@ from fakes.history.inline_spark import InlineSpark
 
 from checkers.errors import MalformedHistory
 from checkers.history.load import load
-from checkers.history.log_runs import log_runs
+from checkers.history.records.log_runs import log_runs
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import unit_path, write_table
 from spark_verify.synthetic import TOPIC, Shape, write_history

@@ -12,7 +12,7 @@ from confluent_kafka import KafkaError, Message
 from numpy.typing import NDArray
 
 from checkers.contract.realised.settings import Acks
-from checkers.history.payload import row_type
+from checkers.history.records.payload import row_type
 from checkers.history.tables import NONE
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checkers.contract.realised.settings import Acks
-from checkers.history.payload import Header
+from checkers.history.records.payload import Header
 from checkers.history.rows import Fencing, TopicPartition, Transaction
 
 

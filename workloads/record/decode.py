@@ -1,5 +1,5 @@
 """What was delivered, as columns of the history: ids and checksums are computed anew from what arrived, by
-the rule of `checkers.history.payload`.
+the rule of `checkers.history.records.payload`.
 """
 
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.history.payload import HEADER_BYTES, believed_ids, checksum, checksums, row_type
+from checkers.history.records.payload import HEADER_BYTES, believed_ids, checksum, checksums, row_type
 from checkers.history.tables import NONE
 from workloads.clients.protocol import Delivered
 

@@ -17,7 +17,7 @@ from checkers.contract.evidence.log_ends import FAR, LogEnds
 from checkers.contract.evidence.outages import Outage
 from checkers.contract.realised.settings import Realised
 from checkers.contract.realised.timeline import Election
-from checkers.history.log_runs import LogRun
+from checkers.history.records.log_runs import LogRun
 from checkers.history.rows import LEADER_START, TopicPartition
 from checkers.history.tables import NONE
 

@@ -26,7 +26,7 @@ from checkers.contract.evidence.log_starts import LogStartMove, OwnStart, log_st
 from checkers.contract.evidence.outages import Outage, outages_of
 from checkers.contract.realised.settings import Realised
 from checkers.history.columnar import columns_of
-from checkers.history.log_runs import LogRun
+from checkers.history.records.log_runs import LogRun
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE
 

@@ -25,7 +25,7 @@ from checkers.contract.evidence.partition_evidence import PartitionEvidence
 from checkers.contract.fates.lost_record import LostRecord
 from checkers.contract.realised.downtimes import NEVER_NS
 from checkers.contract.realised.settings import Realised
-from checkers.history.node_clocks import RIGHT, Ahead
+from checkers.history.clocks.node_clocks import RIGHT, Ahead
 from checkers.history.tables import NONE
 
 NEAR_MS = 1_000

@@ -15,11 +15,11 @@ from typing import Literal, TypeAlias
 
 from checkers.contract.realised.terms import TermsOverTime, TopicPromise
 from checkers.contract.realised.timeline import Clock, Timeline
-from checkers.history.log_runs import BatchProducers, LogRun
+from checkers.history.clocks.node_clocks import Ahead, spans_of
 from checkers.history.metadata_log.eligible import Eligible
 from checkers.history.metadata_log.passed_over import PassedOver
 from checkers.history.metadata_log.settings import ELR_FEATURE
-from checkers.history.node_clocks import Ahead, spans_of
+from checkers.history.records.log_runs import BatchProducers, LogRun
 from checkers.history.rows import ClockPair, ConfigChange, Context, TopicPartition
 from checkers.history.tables import NONE
 

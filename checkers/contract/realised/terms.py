@@ -23,9 +23,9 @@ from typing import Generic, TypeVar
 
 from checkers.contract.realised.downtimes import NEVER_NS
 from checkers.contract.realised.timeline import Clock, Election
-from checkers.history.changed_settings import known_by_all_ns
 from checkers.history.metadata_log.settings import ELR_FEATURE, MIN_ISR, UNCLEAN, Settings
-from checkers.history.node_releases import UncleanBySetting
+from checkers.history.operations.changed_settings import known_by_all_ns
+from checkers.history.operations.node_releases import UncleanBySetting
 from checkers.history.rows import ConfigChange, Context
 from checkers.history.tables import NONE
 

@@ -11,7 +11,7 @@ from random import Random
 import numpy as np
 
 from checkers.damage.editable_history import EditableHistory
-from checkers.history.digest import digest, mix
+from checkers.history.records.digest import digest, mix
 from checkers.history.rows import LogRecord, ProducerState, Replica, ReplicaBatch, TopicPartition
 from checkers.history.tables import NONE, REPLICA_BATCHES
 

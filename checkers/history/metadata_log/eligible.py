@@ -21,9 +21,9 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from operator import attrgetter
 
-from checkers.history.clean_ends import CleanEnds, WallTime
 from checkers.history.metadata_log.registered import registered_at
 from checkers.history.metadata_log.settings import MIN_ISR, Settings
+from checkers.history.operations.clean_ends import CleanEnds, WallTime
 from checkers.history.rows import BrokerState, Context, MetadataChange, TopicPartition
 from checkers.history.tables import NONE
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from checkers.history.digest import MODULUS, mix
+from checkers.history.records.digest import MODULUS, mix
 from checkers.history.rows import ProducerState, Replica, ReplicaBatch
 from checkers.history.tables import NONE
 from checkers.model.case import TOPIC

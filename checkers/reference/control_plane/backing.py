@@ -23,9 +23,9 @@ from itertools import accumulate
 
 import numpy as np
 
-from checkers.history.changed_settings import known_by_all_ns
 from checkers.history.columnar import columns_of
 from checkers.history.metadata_log.settings import MIN_ISR, Settings
+from checkers.history.operations.changed_settings import known_by_all_ns
 from checkers.history.rows import ConfigChange, Context, Fault, MetadataChange, TopicPartition
 from checkers.history.tables import NONE
 from checkers.reference.control_plane.rule_result import states_of

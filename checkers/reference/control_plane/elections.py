@@ -19,11 +19,11 @@ is alone in its ISR then. Source: `PartitionChangeBuilder` in Kafka's metadata m
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from checkers.history.forced_elections import KIND, was_forced
 from checkers.history.metadata_log.passed_over import PassedOver
 from checkers.history.metadata_log.registered import registered_at
 from checkers.history.metadata_log.settings import UNCLEAN, Settings
-from checkers.history.node_releases import UncleanBySetting
+from checkers.history.operations.forced_elections import KIND, was_forced
+from checkers.history.operations.node_releases import UncleanBySetting
 from checkers.history.rows import BrokerState, Context, MetadataChange
 from checkers.properties import Property
 from checkers.reference.control_plane.rule_result import (

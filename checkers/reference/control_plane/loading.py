@@ -20,8 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from checkers.anomalies import Anomaly
+from checkers.history.clocks.node_clocks import KIND as CLOCK_SKEW
 from checkers.history.columnar import columns_of
-from checkers.history.node_clocks import KIND as CLOCK_SKEW
 from checkers.history.rows import Context, ReplicaOffset, TopicPartition
 from checkers.history.tables import NONE
 from checkers.properties import Property

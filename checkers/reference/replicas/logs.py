@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from checkers.anomalies import Anomaly
-from checkers.history.digest import MODULUS, mix
+from checkers.history.records.digest import MODULUS, mix
 from checkers.history.rows import (
     ConfigChange,
     LogRecord,

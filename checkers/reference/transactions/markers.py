@@ -18,10 +18,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from checkers.anomalies import Anomaly
-from checkers.history.markers import FAR, counted, empty_offsets
+from checkers.history.records.markers import FAR, counted, empty_offsets
+from checkers.history.records.transactions import NEVER_VISIBLE, Cell, Ending, PartitionShown
 from checkers.history.rows import Marker, TopicPartition
 from checkers.history.tables import NONE
-from checkers.history.transactions import NEVER_VISIBLE, Cell, Ending, PartitionShown
 from checkers.properties import Property
 from checkers.reference.control_plane.rule_result import NOT_COLLECTED, RuleResult
 from checkers.reference.transactions.tally import Tally, Whole

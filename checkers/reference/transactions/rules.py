@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
+from checkers.history.records.transactions import PartitionShown
 from checkers.history.rows import Context
-from checkers.history.transactions import PartitionShown
 from checkers.properties import Property
 from checkers.reference.control_plane.rule_result import NOT_COLLECTED, RuleResult
 from checkers.reference.transactions.markers import marker_per_transaction

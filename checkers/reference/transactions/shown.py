@@ -11,9 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from checkers.history.rows import History, Proof, Read, RecordId, Send, TopicPartition
-from checkers.history.tables import NONE, Outcome
-from checkers.history.transactions import (
+from checkers.history.records.transactions import (
     FINAL_READER,
     NEVER_VISIBLE,
     Cell,
@@ -25,6 +23,8 @@ from checkers.history.transactions import (
     is_decided,
     ledger_of,
 )
+from checkers.history.rows import History, Proof, Read, RecordId, Send, TopicPartition
+from checkers.history.tables import NONE, Outcome
 from checkers.reference.facts import Facts
 
 

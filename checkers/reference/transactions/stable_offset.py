@@ -13,9 +13,9 @@ Counterexample to "the partition was not read to a proven end, so nothing is dec
 from collections.abc import Iterator, Sequence
 
 from checkers.anomalies import Anomaly
+from checkers.history.records.transactions import ENDED_WITHIN_NS
 from checkers.history.rows import Context, Fault, NodeEvent
 from checkers.history.tables import NONE
-from checkers.history.transactions import ENDED_WITHIN_NS
 from checkers.properties import Property
 from checkers.reference.control_plane.rule_result import RuleResult
 from checkers.reference.transactions.tally import Tally

@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from checkers.history.records.transactions import Cell, Ending, Entry, Ledger, PartitionShown, ledger_of
 from checkers.history.rows import Context
-from checkers.history.transactions import Cell, Ending, Entry, Ledger, PartitionShown, ledger_of
 
 Part = tuple[PartitionShown, Cell]
 """What one partition has of a transaction."""

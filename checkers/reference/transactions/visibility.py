@@ -15,9 +15,9 @@ one of a commit that nobody knows of, where the log was cut at its front: it may
 from collections.abc import Iterable, Iterator
 
 from checkers.anomalies import Anomaly
+from checkers.history.records.transactions import NEVER_VISIBLE, Ending, Given, Hidden
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE
-from checkers.history.transactions import NEVER_VISIBLE, Ending, Given, Hidden
 from checkers.properties import Property
 from checkers.reference.control_plane.rule_result import RuleResult
 from checkers.reference.transactions.tally import Tally, Whole

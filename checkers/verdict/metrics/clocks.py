@@ -8,7 +8,7 @@ Counterexample to "the clock was set, so it was off":
 
 from collections.abc import Iterable
 
-from checkers.history.node_clocks import KIND, offset_of
+from checkers.history.clocks.node_clocks import KIND, offset_of
 from checkers.history.rows import Fault
 from checkers.verdict.gaps import SECOND_NS
 from checkers.verdict.metrics.metric import Measured, in_seconds

@@ -10,7 +10,7 @@ Counterexample to "the schedule brings every node to 4.3.1, so all run it":
 from collections import defaultdict
 from collections.abc import Mapping
 
-from checkers.history.node_releases import release_in
+from checkers.history.operations.node_releases import release_in
 from checkers.history.rows import Context
 from checkers.verdict.metrics.metric import Measured
 

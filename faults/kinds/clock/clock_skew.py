@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar, Self
 
-from checkers.history.node_clocks import KIND, offset_ms
+from checkers.history.clocks.node_clocks import KIND, offset_ms
 from compose.protocols import ClockAhead
 from faults.errors import BadStep, NoTarget
 from faults.kinds.base import UP, Injection, all_alive, check_free, claim, fit_node, try_all

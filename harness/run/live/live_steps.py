@@ -16,9 +16,9 @@ import pyarrow as pa
 
 from checkers.history.metadata_log.replay import replay
 from checkers.history.metadata_log.since import states_since
+from checkers.history.records.transactions import ENDED_WITHIN_NS, FINAL_READER
 from checkers.history.rows import ConfigChange, Proof
 from checkers.history.tables import NONE, TABLES, unit_path, write_table
-from checkers.history.transactions import ENDED_WITHIN_NS, FINAL_READER
 from checkers.verdict.names import first_of
 from compose.cluster.start import DockerCluster
 from compose.host import memory

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from checkers.history.node_clocks import KIND as CLOCK_SKEW
-from checkers.history.transactions import CLEANUP_NS
+from checkers.history.clocks.node_clocks import KIND as CLOCK_SKEW
+from checkers.history.records.transactions import CLEANUP_NS
 from compose.releases.settings import settings_of
 from compose.spec.server_properties import server_properties
 from faults.durations import write_duration

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from checkers.history.payload import HEADER_BYTES
+from checkers.history.records.payload import HEADER_BYTES
 from faults.plan.expand import MOST_STEPS
 from harness.scenario.model import Scenario
 from harness.scenario.rules.contradiction import Contradiction

@@ -1,8 +1,8 @@
 """Damage to what a run has of its transactions: what clients were told, what was visible, and the markers."""
 
+from checkers.history.records.transactions import FINAL_READER
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE
-from checkers.history.transactions import FINAL_READER
 from harness.selftest.choose import identity, middle, of
 from harness.selftest.damaged_copy import DamagedCopy, NotApplicable, Row
 from harness.selftest.mutant import family

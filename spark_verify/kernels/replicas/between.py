@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from checkers.history.digest import MODULUS
+from checkers.history.records.digest import MODULUS
 from checkers.history.tables import NONE
 from spark_verify.kernels.replicas.log import BatchLog, ReplicaLog, Runs, runs
 from spark_verify.partition_task import Bools, Columns, Ints

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from checkers.history.digest import mix
+from checkers.history.records.digest import mix
 from checkers.history.rows import ProducerState, Replica
 from checkers.history.tables import Outcome
 from checkers.places import place_of

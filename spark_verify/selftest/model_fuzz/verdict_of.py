@@ -20,9 +20,9 @@ from checkers.contract.realised.settings import (
     elr_in_force,
 )
 from checkers.contract.realised.terms import TopicPromise
-from checkers.history.log_runs import BatchProducers, LogRun, of_most_batches, runs_of
+from checkers.history.clocks.true_times import on_engines_clock
+from checkers.history.records.log_runs import BatchProducers, LogRun, of_most_batches, runs_of
 from checkers.history.rows import History, TopicPartition
-from checkers.history.true_times import on_engines_clock
 from checkers.judgement import Judgement
 from checkers.reference import check
 from checkers.verdict import node_ends

@@ -12,8 +12,8 @@ from functools import lru_cache
 import google_crc32c
 import numpy as np
 
-from checkers.history.digest import digest, mix
-from checkers.history.payload import Header, checksum
+from checkers.history.records.digest import digest, mix
+from checkers.history.records.payload import Header, checksum
 from spark_verify.segments.codecs import NotDecompressed, decompress
 
 _MOST_RECORDS = 1 << 20

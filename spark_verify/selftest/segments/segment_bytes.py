@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import google_crc32c
 import pyarrow as pa
 
-from checkers.history.payload import Header
+from checkers.history.records.payload import Header
 from spark_verify.segments.layout import Codec
 
 _BLOCK = 32 * 1024

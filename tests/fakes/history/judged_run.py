@@ -10,8 +10,8 @@ from checkers.contract.realised.downtimes import SECOND_NS
 from checkers.contract.realised.settings import ProducerPromise, Realised
 from checkers.contract.realised.terms import TopicPromise
 from checkers.contract.realised.timeline import Clock
-from checkers.history.log_runs import BatchProducers, LogRun
 from checkers.history.metadata_log.settings import ELR_FEATURE, MIN_ISR
+from checkers.history.records.log_runs import BatchProducers, LogRun
 from checkers.history.rows import (
     BrokerLine,
     BrokerState,

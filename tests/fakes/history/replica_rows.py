@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from checkers.damage import write
-from checkers.history.digest import digest, mix
+from checkers.history.records.digest import digest, mix
 from checkers.history.rows import (
     History,
     LogRecord,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from checkers.history.digest import digest, mix
+from checkers.history.records.digest import digest, mix
 from checkers.history.rows import (
     BrokerState,
     ClockPair,

@@ -7,11 +7,11 @@ from typing import Any
 
 from checkers.contract.realised.timeline import Clock, Timeline
 from checkers.damage import write
+from checkers.history.clocks.true_times import on_engines_clock
 from checkers.history.columnar import Rows, table_of
 from checkers.history.load import SAMPLES
 from checkers.history.rows import ROW_OF, History
 from checkers.history.tables import REPLICA_BATCHES
-from checkers.history.true_times import on_engines_clock
 from checkers.model import Simulated
 from checkers.model.observe.clock import ORIGIN_MS, ORIGIN_NS
 from checkers.reference import check

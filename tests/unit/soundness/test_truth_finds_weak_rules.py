@@ -24,9 +24,9 @@ from checkers.contract.label import BlockLabels, Label
 from checkers.contract.realised import timeline
 from checkers.contract.realised.downtimes import NEVER_NS
 from checkers.contract.realised.terms import Terms
+from checkers.history.clocks.node_clocks import RIGHT
 from checkers.history.metadata_log.eligible import Eligible
 from checkers.history.metadata_log.passed_over import PassedOver
-from checkers.history.node_clocks import RIGHT
 from checkers.model import (
     Bug,
     Case,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from confluent_kafka import Message
 
-from checkers.history.payload import HEADER_BYTES, checksum
+from checkers.history.records.payload import HEADER_BYTES, checksum
 from workloads.clients.consumer import delivered
 from workloads.payload import SPAN, Encoder
 from workloads.record.decode import Arrivals, arrivals, identify

@@ -13,7 +13,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from checkers.history.metadata_log.settings import UNCLEAN
-from checkers.history.node_releases import UNCLEAN_EXISTS
+from checkers.history.operations.node_releases import UNCLEAN_EXISTS
 from compose.releases.settings import settings_of
 from compose.spec.topology import CONTROLLERS_ONLY, DEFAULT_RELEASE
 from harness.campaign.accept.configuration.configuration_file import MOST_LETTERS, UNKNOWN_RACK, AcceptFile

@@ -21,7 +21,7 @@ from fakes.history.judged_run import (
 from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract
 from checkers.contract.label import Label
-from checkers.history.log_runs import LogRun
+from checkers.history.records.log_runs import LogRun
 from checkers.history.rows import BrokerLine, NodeEvent
 
 ALL = (1, 2, 3)

@@ -6,10 +6,10 @@ from functools import cache
 import pytest
 
 from checkers.damage import write
+from checkers.history.clocks.true_times import on_engines_clock
 from checkers.history.load import load
 from checkers.history.rows import History
 from checkers.history.tables import REPLICA_BATCHES
-from checkers.history.true_times import on_engines_clock
 from checkers.model import draw_case, simulate
 
 

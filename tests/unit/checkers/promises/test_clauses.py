@@ -18,7 +18,7 @@ from fakes.history.judged_run import (
 from checkers.anomalies import Anomalies
 from checkers.contract.clauses import RETENTION, UNCLEAN_ELECTION
 from checkers.contract.judge_contract import judge_contract
-from checkers.history.log_runs import LogRun
+from checkers.history.records.log_runs import LogRun
 from checkers.model import simulate
 from checkers.model.case import BROKERS, CONTROLLERS, Case, ModelSettings, Partition
 from checkers.promises import (

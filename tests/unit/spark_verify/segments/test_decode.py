@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from checkers.history.digest import digest, mix
-from checkers.history.payload import checksum
+from checkers.history.records.digest import digest, mix
+from checkers.history.records.payload import checksum
 from spark_verify.segments.batches import SegmentWalk
 from spark_verify.segments.control import ControlRecord, ControlType, control_records
 from spark_verify.segments.decode import batch_digests, decode, uncompressed

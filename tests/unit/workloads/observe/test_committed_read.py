@@ -9,9 +9,9 @@ import pytest
 from confluent_kafka import KafkaError, Message
 from confluent_kafka import TopicPartition as Position
 
+from checkers.history.records.transactions import FINAL_READER
 from checkers.history.rows import Proof, TopicPartition
 from checkers.history.tables import NONE
-from checkers.history.transactions import FINAL_READER
 from workloads.clients.consumer import exact_reader
 from workloads.observe import committed_read as module
 from workloads.observe.committed_read import committed_read

@@ -9,7 +9,7 @@ from checkers.anomalies import Anomalies
 from checkers.contract.evidence.partition_evidence import partition_evidence
 from checkers.contract.judge_contract import judge_contract
 from checkers.contract.label import Label
-from checkers.history.log_runs import LogRun
+from checkers.history.records.log_runs import LogRun
 from checkers.history.rows import TopicPartition
 
 ALL = (1, 2, 3)

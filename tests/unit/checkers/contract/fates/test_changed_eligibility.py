@@ -7,7 +7,7 @@ from fakes.history.judged_run import changed, down, feature, led, lost, ns, powe
 
 from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract
-from checkers.history.log_runs import LogRun
+from checkers.history.records.log_runs import LogRun
 
 ALL = (1, 2, 3)
 ACKED = lost(offset=7, sent=2, acked=3)

@@ -31,7 +31,7 @@ from checkers.contract.fates.fate import Reason
 from checkers.contract.judge_contract import judge_contract
 from checkers.contract.label import Label
 from checkers.contract.realised.settings import ProducerPromise
-from checkers.history.log_runs import LogRun
+from checkers.history.records.log_runs import LogRun
 from checkers.history.rows import Fault, NodeEvent, Watermark
 
 

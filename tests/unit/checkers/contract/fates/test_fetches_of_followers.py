@@ -12,7 +12,7 @@ from fakes.history.judged_run import begins_to, down, led, lost, sampled, world
 from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract
 from checkers.contract.label import Label
-from checkers.history.log_runs import LogRun
+from checkers.history.records.log_runs import LogRun
 from checkers.history.rows import BrokerLine
 
 # Broker 1 leads epoch 5, and stops with offsets 7 and 8 that only it has, or broker 3 too; broker 2 leads

@@ -19,7 +19,7 @@ from fakes.history.judged_run import (
 from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract
 from checkers.contract.label import Label
-from checkers.history.log_runs import LogRun
+from checkers.history.records.log_runs import LogRun
 from checkers.history.rows import BrokerLine
 
 # All are killed at 4 s. Broker 1, which is alone in sync by then, does not come back before broker 2 is

@@ -27,7 +27,7 @@ from checkers.contract.label import OR, Label
 from checkers.contract.realised.downtimes import SECOND_NS
 from checkers.contract.realised.settings import Realised
 from checkers.contract.realised.terms import TopicPromise
-from checkers.history.log_runs import LogRun
+from checkers.history.records.log_runs import LogRun
 from checkers.history.rows import BrokerLine, ClockPair, Fault, TopicPartition, Watermark
 
 ALL = (1, 2, 3)

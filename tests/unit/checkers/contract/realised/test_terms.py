@@ -26,8 +26,8 @@ from fakes.history.judged_run import (
 from checkers.anomalies import Anomalies
 from checkers.contract.judge_contract import judge_contract
 from checkers.contract.realised.terms import Terms, TopicPromise
-from checkers.history.log_runs import LogRun
 from checkers.history.metadata_log.settings import UNCLEAN
+from checkers.history.records.log_runs import LogRun
 from checkers.history.rows import Fault
 
 FLUSH = "flush.messages"

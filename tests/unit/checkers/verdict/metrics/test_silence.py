@@ -6,9 +6,9 @@ import pytest
 from fakes.history.judged_run import CLOCK, led, ns
 
 from checkers.contract.realised.timeline import Clock
+from checkers.history.clocks.true_times import on_engines_clock
 from checkers.history.rows import ClockPair, Context, MetadataAppend
 from checkers.history.tables import OPTIONAL
-from checkers.history.true_times import on_engines_clock
 from checkers.model import Action, Case, ClockSkew, ModelSettings, Pause, simulate
 from checkers.model.observe.clock import ORIGIN_MS, ORIGIN_NS
 from checkers.verdict.metrics.metric import Measured

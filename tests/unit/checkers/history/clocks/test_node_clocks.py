@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from checkers.history.node_clocks import NEVER_NS, Ahead, offset_ms, offset_of, spans_of
+from checkers.history.clocks.node_clocks import NEVER_NS, Ahead, offset_ms, offset_of, spans_of
 from checkers.history.rows import Fault
 
 SKEW = Fault(

@@ -9,6 +9,7 @@ from fakes.history.judged_run import CLOCK, ns
 
 from checkers.contract.realised.downtimes import SECOND_NS
 from checkers.damage import write
+from checkers.history.clocks.true_times import on_engines_clock
 from checkers.history.load import load_context
 from checkers.history.rows import (
     BrokerLine,
@@ -20,7 +21,6 @@ from checkers.history.rows import (
     MetadataChange,
     NodeEvent,
 )
-from checkers.history.true_times import on_engines_clock
 from checkers.model import Case, ClockSkew, Kill, ModelSettings, simulate
 from checkers.model.observe.clock import ORIGIN_MS
 from spark_verify.selftest.model_fuzz.asked_of import asked_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from checkers.history.clock_pairs import ClockPairs, Placed
+from checkers.history.clocks.clock_pairs import ClockPairs, Placed
 from checkers.history.rows import ClockPair
 
 S, MS = 1_000_000_000, 1_000_000

@@ -19,8 +19,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from checkers.history.clock_pairs import BEYOND_NS, ClockPairs
-from checkers.history.node_clocks import RIGHT, Ahead, spans_of
+from checkers.history.clocks.clock_pairs import BEYOND_NS, ClockPairs
+from checkers.history.clocks.node_clocks import RIGHT, Ahead, spans_of
 from checkers.history.rows import (
     BrokerLine,
     BrokerState,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from checkers.history.digest import MODULUS, digest, digests, mix
+from checkers.history.records.digest import MODULUS, digest, digests, mix
 
 COLUMNS = {
     "offset": [0, 1, 2, 5],

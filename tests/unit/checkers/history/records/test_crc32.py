@@ -5,7 +5,7 @@ import zlib
 import numpy as np
 import pytest
 
-from checkers.history.crc32 import crc32_rows
+from checkers.history.records.crc32 import crc32_rows
 
 
 def rows_that_differ_in(columns: int, *, size: int, count: int = 50) -> np.ndarray:

@@ -19,7 +19,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.history.crc32 import crc32_rows
+from checkers.history.records.crc32 import crc32_rows
 from checkers.history.tables import NONE
 
 Header: TypeAlias = tuple[str, bytes | None]
