@@ -8,8 +8,8 @@
 whether an implementation does.
 """
 
+from checkers.damage.healthy.simulate import random_history
 from checkers.damage.random_damage import KINDS, DamageKind, damage
-from checkers.damage.simulate import random_history
 from checkers.damage.write import write
 
 __all__ = ["KINDS", "DamageKind", "damage", "random_history", "write"]

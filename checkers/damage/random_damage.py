@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from random import Random
 from types import MappingProxyType
 
-from checkers.damage.acks import ACK_KINDS
-from checkers.damage.control_plane import CONTROL_PLANE_KINDS
 from checkers.damage.damage_kind import DamageKind
 from checkers.damage.editable_history import EditableHistory, NotApplicable
-from checkers.damage.log import LOG_KINDS
-from checkers.damage.reads import READ_KINDS
-from checkers.damage.replicas.kinds import REPLICA_KINDS
-from checkers.damage.samples import SAMPLE_KINDS
-from checkers.damage.transactions import TRANSACTION_KINDS
+from checkers.damage.kinds.acks import ACK_KINDS
+from checkers.damage.kinds.control_plane import CONTROL_PLANE_KINDS
+from checkers.damage.kinds.log import LOG_KINDS
+from checkers.damage.kinds.reads import READ_KINDS
+from checkers.damage.kinds.replicas.kinds import REPLICA_KINDS
+from checkers.damage.kinds.samples import SAMPLE_KINDS
+from checkers.damage.kinds.transactions import TRANSACTION_KINDS
 from checkers.history.rows import History
 
 __all__ = ["KINDS", "DamageKind", "damage"]

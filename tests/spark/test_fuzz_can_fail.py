@@ -13,7 +13,7 @@ from fakes.history.inline_spark import InlineSpark
 
 from checkers.damage import random_history, write
 from checkers.damage.editable_history import EditableHistory, NotApplicable
-from checkers.damage.log import copy_within
+from checkers.damage.kinds.log import copy_within
 from checkers.history.rows import History
 from checkers.judgement import Judgement
 from checkers.reference import check

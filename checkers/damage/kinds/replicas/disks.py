@@ -5,8 +5,8 @@ from random import Random
 
 from checkers.damage.damage_kind import noticed_by, perhaps_harmless
 from checkers.damage.editable_history import EditableHistory, NotApplicable, first, pick, swap
-from checkers.damage.replicas.choose import SOMETIMES, a_batch, a_replica, judged, log_of
-from checkers.damage.replicas.simulate import epochs_of
+from checkers.damage.healthy.replicas import epochs_of
+from checkers.damage.kinds.replicas.choose import SOMETIMES, a_batch, a_replica, judged, log_of
 from checkers.history.rows import ConfigChange
 from checkers.history.tables import NONE
 from checkers.properties import Property

@@ -1,6 +1,6 @@
 """All kinds of damage to what the brokers' disks hold."""
 
-from checkers.damage.replicas.batches import (
+from checkers.damage.kinds.replicas.batches import (
     change_epoch,
     change_producer_epoch,
     change_records,
@@ -18,7 +18,7 @@ from checkers.damage.replicas.batches import (
     swap_batches,
     write_under_two_leaders,
 )
-from checkers.damage.replicas.disks import (
+from checkers.damage.kinds.replicas.disks import (
     compact,
     damage_epoch_cache,
     damage_snapshot,

@@ -5,8 +5,8 @@ from random import Random
 
 from checkers.damage.damage_kind import noticed_by, perhaps_harmless
 from checkers.damage.editable_history import EditableHistory, NotApplicable, first, pick, swap
-from checkers.damage.log import proof_of
-from checkers.damage.simulate import STEP_NS
+from checkers.damage.healthy.simulate import STEP_NS
+from checkers.damage.kinds.log import proof_of
 from checkers.history.rows import Send
 from checkers.history.tables import NONE, Outcome
 from checkers.properties import Property

@@ -5,7 +5,7 @@ from itertools import pairwise
 from random import Random
 
 from checkers.damage.editable_history import EditableHistory, first, pick
-from checkers.damage.replicas.simulate import CONTROL
+from checkers.damage.healthy.replicas import CONTROL
 from checkers.history.rows import Proof, Replica, ReplicaBatch
 from checkers.history.tables import NONE, REPLICA_BATCHES
 

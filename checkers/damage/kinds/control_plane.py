@@ -7,8 +7,8 @@ from random import Random
 
 from checkers.damage.damage_kind import noticed_by, perhaps_harmless
 from checkers.damage.editable_history import EditableHistory, NotApplicable, pick, swap
-from checkers.damage.simulate import STEP_NS
-from checkers.damage.simulate_controllers import MIN_ISR, MS_NS, NODES, WALL_NS
+from checkers.damage.healthy.controllers import MIN_ISR, MS_NS, NODES, WALL_NS
+from checkers.damage.healthy.simulate import STEP_NS
 from checkers.history.rows import BrokerState, MetadataChange, Send, TopicPartition, Watermark
 from checkers.history.tables import NONE
 from checkers.properties import Property

@@ -5,7 +5,7 @@ from random import Random
 
 from checkers.damage.damage_kind import noticed_by, perhaps_harmless
 from checkers.damage.editable_history import EditableHistory, NotApplicable, first, pick, swap
-from checkers.damage.replicas.choose import (
+from checkers.damage.kinds.replicas.choose import (
     SOMETIMES,
     a_batch,
     a_shared_batch,

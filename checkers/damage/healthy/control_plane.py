@@ -12,7 +12,7 @@ from itertools import pairwise
 from random import Random
 
 from checkers.damage.editable_history import EditableHistory
-from checkers.damage.simulate_controllers import MIN_ISR, MS_NS, NODES, WALL_NS, Controllers
+from checkers.damage.healthy.controllers import MIN_ISR, MS_NS, NODES, WALL_NS, Controllers
 from checkers.history.rows import (
     ClockPair,
     ConfigChange,

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 from checkers.damage.editable_history import EditableHistory
-from checkers.damage.replicas.simulate import StoredLog, add_replicas
-from checkers.damage.simulate_control_plane import add_control_plane, add_samples, epoch_at
-from checkers.damage.simulate_restarts import add_restart
-from checkers.damage.simulate_transactions import Transactions, add_committed_reads, add_markers
+from checkers.damage.healthy.control_plane import add_control_plane, add_samples, epoch_at
+from checkers.damage.healthy.replicas import StoredLog, add_replicas
+from checkers.damage.healthy.restarts import add_restart
+from checkers.damage.healthy.transactions import Transactions, add_committed_reads, add_markers
 from checkers.history.rows import (
     Fault,
     History,

@@ -4,7 +4,7 @@ meanwhile, and what it loaded."""
 from collections.abc import Mapping
 
 from checkers.damage.editable_history import EditableHistory
-from checkers.damage.simulate_controllers import MS_NS, NODES, WALL_NS
+from checkers.damage.healthy.controllers import MS_NS, NODES, WALL_NS
 from checkers.history.rows import BrokerLine, NodeEvent, ReplicaOffset, TopicPartition
 
 SECOND_NS = 1_000_000_000
