@@ -23,7 +23,7 @@ import numpy.typing as npt
 from checkers.history.columnar import columns_of
 from checkers.history.rows import Pressure
 from checkers.history.tables import NONE
-from checkers.verdict.gaps import SECOND_NS, Gap
+from checkers.verdict.exposure.gaps import SECOND_NS, Gap
 
 SATURATED = 0.9
 """Without PSI: the share of busy time from which on tasks may have waited all the time."""

@@ -10,7 +10,7 @@ Counterexample to "no property is violated, so nothing below the high watermark 
 from collections.abc import Iterator
 
 from checkers.verdict.algebra import Reason, Verdict
-from checkers.verdict.exposure import Exposure
+from checkers.verdict.exposure.exposure import Exposure
 from checkers.verdict.names import first_of
 
 MOST_NAMED = 3

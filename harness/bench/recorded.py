@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from checkers.history.rows import Context, TopicPartition
-from checkers.verdict.exposure import measure
+from checkers.verdict.exposure.exposure import measure
 from compose.host import shell
 from workloads.record.journal import Journal
 from workloads.record.recorder import Recorder, SendRecorder

@@ -7,8 +7,8 @@ from typing import Any
 from checkers.history.rows import Pressure
 from checkers.verdict import starvation
 from checkers.verdict.algebra import Reason, Verdict
-from checkers.verdict.exposure import Exposure
-from checkers.verdict.gaps import Gap
+from checkers.verdict.exposure.exposure import Exposure
+from checkers.verdict.exposure.gaps import Gap
 from checkers.verdict.metrics.measure import Metrics
 from checkers.verdict.metrics.metric import Measured
 from harness.run_directory.manifest import Manifest

@@ -17,8 +17,8 @@ from checkers.verdict import node_ends
 from checkers.verdict.algebra import Reason, RunState, Verdict
 from checkers.verdict.decide import LOSSES, decide
 from checkers.verdict.explanation.explain import explain_gravest
-from checkers.verdict.exposure import measure
-from checkers.verdict.findings import group
+from checkers.verdict.explanation.findings import group
+from checkers.verdict.exposure.exposure import measure
 from checkers.verdict.metrics.measure import Metrics
 from checkers.verdict.vacuity import vacuous
 from compose.spec.topology import FIRST_CONTROLLER

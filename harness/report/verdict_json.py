@@ -7,8 +7,8 @@ from checkers.judgement import Judgement
 from checkers.properties import Property
 from checkers.verdict.algebra import Decision, Verdict
 from checkers.verdict.explanation.explain import Explanation
-from checkers.verdict.exposure import Exposure
-from checkers.verdict.findings import Finding
+from checkers.verdict.explanation.findings import Finding
+from checkers.verdict.exposure.exposure import Exposure
 from harness.report.bounds import Bounds
 from harness.report.fault_times import FaultTimes
 from harness.run_directory.manifest import Manifest

@@ -33,7 +33,7 @@ from checkers.properties import Property
 from checkers.verdict.algebra import RunState
 from checkers.verdict.decide import decide
 from checkers.verdict.explanation.explain import explain_gravest
-from checkers.verdict.findings import group
+from checkers.verdict.explanation.findings import group
 from spark_verify.make_class_archive import make_archive
 from spark_verify.selftest.duckdb_peer import count_anomalies
 from spark_verify.selftest.inject_damage import inject_damage

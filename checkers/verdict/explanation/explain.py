@@ -17,7 +17,7 @@ from checkers.history.rows import RecordId
 from checkers.history.tables import NONE
 from checkers.properties import Property
 from checkers.verdict.explanation import fate_in_words, faults_in_words
-from checkers.verdict.findings import Finding
+from checkers.verdict.explanation.findings import Finding
 
 MOST_EXPLAINED = 50
 """Findings that a report shows; more than that is one disaster, not fifty."""

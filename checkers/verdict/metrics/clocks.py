@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from checkers.history.clocks.node_clocks import KIND, offset_of
 from checkers.history.rows import Fault
-from checkers.verdict.gaps import SECOND_NS
+from checkers.verdict.exposure.gaps import SECOND_NS
 from checkers.verdict.metrics.metric import Measured, in_seconds
 
 

@@ -14,7 +14,8 @@ from checkers.history.tables import unit_path
 from checkers.judgement import Judgement
 from checkers.places import Place
 from checkers.properties import Property
-from checkers.verdict.exposure import Exposure
+from checkers.verdict.exposure.exposure import Exposure
+from checkers.verdict.exposure.resumption import Resumption
 from checkers.verdict.log_starts import moved_log_starts
 from checkers.verdict.metrics import clocks, transactions
 from checkers.verdict.metrics.alone import committed_alone
@@ -25,7 +26,6 @@ from checkers.verdict.metrics.silence import longest_silence
 from checkers.verdict.metrics.stalled import longest_stall
 from checkers.verdict.metrics.unreplicated import unreplicated_at_election
 from checkers.verdict.metrics.zombies import Zombies
-from checkers.verdict.resumption import Resumption
 
 OF_CONTROL_PLANE = ("elections.", "leaders.", "offline.", "isr.", "replicas.", "brokers.", "log-dirs.")
 """How the names of the metrics begin that the metadata log shows."""

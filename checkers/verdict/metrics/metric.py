@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from checkers.verdict.gaps import SECOND_NS
+from checkers.verdict.exposure.gaps import SECOND_NS
 
 Unit = Literal["duration", "number"]
 ERRORS = "errors."

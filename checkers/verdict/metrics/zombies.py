@@ -19,7 +19,7 @@ import numpy as np
 from checkers.history.columnar import Array, columns_of
 from checkers.history.rows import ReplicaOffset, TopicPartition, Watermark
 from checkers.history.tables import NONE
-from checkers.verdict.gaps import Times
+from checkers.verdict.exposure.gaps import Times
 from checkers.verdict.metrics.metric import Measured, in_seconds
 
 OF_SAMPLES = ("topic", "partition", "leader", "leader_epoch", "at_ns", "asked_ns")

@@ -11,7 +11,7 @@ from checkers.errors import CheckersError
 from checkers.history.load import load_context
 from checkers.history.rows import Context, Fault
 from checkers.history.tables import NONE
-from checkers.verdict.exposure import read_sends
+from checkers.verdict.exposure.exposure import read_sends
 from checkers.verdict.metrics.releases import metadata_levels, releases_by_node
 from faults.kinds.admin.features.finalize import FinalizeStep
 from faults.kinds.admin.features.refused_downgrade import RefusedDowngradeStep

@@ -17,7 +17,7 @@ from checkers.contract.realised.downtimes import SECOND_NS, downtimes
 from checkers.contract.realised.timeline import Election, Timeline
 from checkers.history.rows import Context, TopicPartition
 from checkers.history.tables import NONE
-from checkers.verdict.gaps import Times
+from checkers.verdict.exposure.gaps import Times
 from checkers.verdict.metrics.metric import in_seconds
 from faults.kinds.admin.features.finalize import FinalizeStep
 from faults.kinds.process.rolling_upgrade import RollingUpgradeStep

@@ -28,8 +28,8 @@ from checkers.reference import check
 from checkers.verdict import node_ends
 from checkers.verdict.algebra import Decision, RunState
 from checkers.verdict.decide import Expectation, decide
-from checkers.verdict.exposure import Exposure, PartitionSends, exposure
-from checkers.verdict.resumption import last_recovery
+from checkers.verdict.exposure.exposure import Exposure, PartitionSends, exposure
+from checkers.verdict.exposure.resumption import last_recovery
 from checkers.verdict.vacuity import vacuous
 
 

@@ -26,7 +26,7 @@ from checkers.places import Place
 from checkers.verdict.algebra import RunState
 from checkers.verdict.decide import decide
 from checkers.verdict.explanation.explain import explain_gravest
-from checkers.verdict.findings import group
+from checkers.verdict.explanation.findings import group
 from spark_verify.passes.cut import Cutting
 from spark_verify.selftest.lose_tail import realised, write_cut_history
 from spark_verify.selftest.object_store.machines import DRIVER, HIDDEN, cluster, network

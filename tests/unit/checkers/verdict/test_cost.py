@@ -14,7 +14,7 @@ from checkers.properties import DECIDED, Property
 from checkers.verdict.algebra import RunState
 from checkers.verdict.decide import decide
 from checkers.verdict.explanation.explain import explain_gravest
-from checkers.verdict.findings import group
+from checkers.verdict.explanation.findings import group
 
 TRUNCATED = (Property.ACKED_LOSS, Property.HW_LOSS, Property.READ_UNCOMMITTED)
 

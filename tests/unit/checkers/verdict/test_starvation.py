@@ -4,7 +4,7 @@ import pytest
 
 from checkers.history.columnar import columns_of
 from checkers.history.rows import Pressure, TopicPartition
-from checkers.verdict.gaps import Gap
+from checkers.verdict.exposure.gaps import Gap
 from checkers.verdict.starvation import NAMES, Starvation, between, missed
 
 S = 1_000_000_000

@@ -15,7 +15,7 @@ from fakes.run.rehearsed_evidence import CONTROLLERS, metrics, missed
 from checkers.contract.realised.timeline import Timeline
 from checkers.history.load import load_context
 from checkers.model import Action, Case, CleanStop, Kill, Partition, simulate
-from checkers.verdict.exposure import measure
+from checkers.verdict.exposure.exposure import measure
 from checkers.verdict.metrics.metric import METRICS
 from harness.scenario.resolve import SHIPPED, Resolved, find, resolve, shipped
 

@@ -10,7 +10,7 @@ from fakes.run.run_directories import make_run, reference
 from checkers.contract.realised.timeline import Clock, Timeline
 from checkers.history.load import load_context
 from checkers.history.rows import Fault, History, MetadataChange
-from checkers.verdict.exposure import measure
+from checkers.verdict.exposure.exposure import measure
 from checkers.verdict.metrics.measure import Metrics
 from checkers.verdict.metrics.metric import METRICS, Measured, metric_of
 

@@ -11,7 +11,7 @@ from fakes.history.judged_run import CLOCK, led, ns, registered
 
 from checkers.contract.realised.timeline import Timeline
 from checkers.history.rows import Context, Fault, TopicPartition
-from checkers.verdict.gaps import Times
+from checkers.verdict.exposure.gaps import Times
 from harness.campaign.upgrade.periods import periods
 from harness.campaign.upgrade.record import PeriodRow
 

@@ -9,7 +9,7 @@ from fakes.history.judged_run import LEADER_KILLED, QUIET, lost, world
 from checkers.anomalies import Anomalies, Anomaly
 from checkers.contract.label import Label, Labels
 from checkers.properties import Property
-from checkers.verdict.findings import MOST_RANGES, group
+from checkers.verdict.explanation.findings import MOST_RANGES, group
 
 BROKEN, ALLOWED, UNCLEAR = (
     Label("violation", "it was promised"),
@@ -99,7 +99,7 @@ def test_offsets_far_apart_are_grouped_as_those_close_together(monkeypatch):
     near = [(lost(offset=at, sequence=at), BROKEN) for at in (3, 4, 9)]
     near.append((hole("hw-loss", 4, 6), ALLOWED))
     marked = [summary(finding) for finding in grouped(*near)]
-    monkeypatch.setattr("checkers.verdict.incidents._ROOM", 0)
+    monkeypatch.setattr("checkers.verdict.explanation.incidents._ROOM", 0)
     assert [summary(finding) for finding in grouped(*near)] == marked
     assert marked == [
         ("violation", ((3, 4), (9, 9)), {"acked-loss": 3, "hw-loss": 1}),

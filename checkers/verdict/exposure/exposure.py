@@ -18,9 +18,9 @@ from checkers.history.load import read_groups, rows_of
 from checkers.history.rows import Context, Fault, MetadataChange, TopicPartition
 from checkers.history.tables import NONE, Outcome, unit_path
 from checkers.places import Place
-from checkers.verdict.at_risk import at_risk, beginnings, over_ns, replicas_of, touched
-from checkers.verdict.gaps import Gap, Times, longest_gaps
-from checkers.verdict.resumption import Resumption, first_open_ns, last_recovery, resumption
+from checkers.verdict.exposure.at_risk import at_risk, beginnings, over_ns, replicas_of, touched
+from checkers.verdict.exposure.gaps import Gap, Times, longest_gaps
+from checkers.verdict.exposure.resumption import Resumption, first_open_ns, last_recovery, resumption
 
 COLUMNS = ["outcome", "invoked_ns", "completed_ns", "offset"]
 

@@ -7,8 +7,8 @@ import pytest
 
 from checkers.history.rows import Fault, TopicPartition
 from checkers.history.tables import NONE
-from checkers.verdict.gaps import Gap
-from checkers.verdict.resumption import (
+from checkers.verdict.exposure.gaps import Gap
+from checkers.verdict.exposure.resumption import (
     LastRecovery,
     Resumption,
     first_open_ns,

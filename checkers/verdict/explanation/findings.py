@@ -19,7 +19,15 @@ from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE
 from checkers.properties import Property
 from checkers.property_terms import LossRole
-from checkers.verdict.incidents import Incidents, Ints, Rows, by_offset, by_record, gravity, one_by_one
+from checkers.verdict.explanation.incidents import (
+    Incidents,
+    Ints,
+    Rows,
+    by_offset,
+    by_record,
+    gravity,
+    one_by_one,
+)
 
 LOSS_FAMILY = frozenset(each for each in Property if each.record.loss_role is not LossRole.NONE)
 """What one loss breaks: the loss itself, and what follows from it."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from checkers.history.rows import Fault, TopicPartition
 from checkers.history.tables import NONE
-from checkers.verdict.gaps import Gap, Times
+from checkers.verdict.exposure.gaps import Gap, Times
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

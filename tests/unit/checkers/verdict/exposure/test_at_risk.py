@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from checkers.history.rows import Fault, MetadataChange, TopicPartition
-from checkers.verdict.at_risk import AtRisk, at_risk, beginnings, replicas_of, touched
+from checkers.verdict.exposure.at_risk import AtRisk, at_risk, beginnings, replicas_of, touched
 
 SECOND = 1_000_000_000
 FIRST, SECOND_TP = TopicPartition("orders", 0), TopicPartition("orders", 1)

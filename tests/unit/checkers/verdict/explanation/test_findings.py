@@ -22,7 +22,7 @@ from checkers.contract.judge_contract import judge_contract
 from checkers.history.records.log_runs import LogRun
 from checkers.history.rows import BrokerLine, Proof
 from checkers.verdict.explanation.explain import MOST_EXPLAINED, explain, explain_gravest
-from checkers.verdict.findings import MOST_BETWEEN, group
+from checkers.verdict.explanation.findings import MOST_BETWEEN, group
 
 PROOF = Proof(topic="orders", partition=0, log_start=0, high_watermark=9000, log_end=9000, complete=True)
 

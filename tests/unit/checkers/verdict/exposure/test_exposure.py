@@ -11,7 +11,7 @@ from fakes.run.run_directories import make_run
 from checkers.history.load import load_context
 from checkers.history.rows import Fault, History, MetadataChange, Replica
 from checkers.history.tables import unit_path, write_table
-from checkers.verdict.exposure import Exposure, measure, read_sends
+from checkers.verdict.exposure.exposure import Exposure, measure, read_sends
 
 SECOND = 1_000_000_000
 
