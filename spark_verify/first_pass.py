@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from spark_verify.partition_task import PartitionTask
-from spark_verify.passes import cut, join_parts
-from spark_verify.passes.cut import Cutting
-from spark_verify.passes.join_parts import Joined
-from spark_verify.passes.scan import Scan, scan
+from spark_verify.passes.partition.scan import Scan, scan
+from spark_verify.passes.parts import cut, join_parts
+from spark_verify.passes.parts.cut import Cutting
+from spark_verify.passes.parts.join_parts import Joined
 from spark_verify.session.jobs import cores, run
 
 if TYPE_CHECKING:

@@ -26,13 +26,13 @@ from spark_verify.first_pass import Scanned, first_pass
 from spark_verify.kernels.ids import Ids
 from spark_verify.partition_task import BATCH_ROWS, PartitionTask
 from spark_verify.passes import apply_rules, counts
-from spark_verify.passes.cut import Cutting
+from spark_verify.passes.by_id.fetch import NOTHING, Fetched, Wanted, fetch, together
 from spark_verify.passes.duplicate_ids import added, find_duplicate, id_words
-from spark_verify.passes.fetch import NOTHING, Fetched, Wanted, fetch, together
 from spark_verify.passes.open_history import OpenedHistory, open_history
+from spark_verify.passes.partition.scan import Scan, Suspects
+from spark_verify.passes.partition.transactions import TransactionTask, scan_transactions
+from spark_verify.passes.parts.cut import Cutting
 from spark_verify.passes.replicas.scan_replicas import ReplicaScan, ReplicaTask, scan_replicas
-from spark_verify.passes.scan import Scan, Suspects
-from spark_verify.passes.transactions import TransactionTask, scan_transactions
 from spark_verify.session.jobs import run, spark_errors
 
 if TYPE_CHECKING:

@@ -24,13 +24,13 @@ from checkers.reference.control_plane.rules import RULES as SMALL_TABLES
 from checkers.reference.facts import Facts, Rule
 from checkers.reference.transactions import rules as transactions
 from spark_verify.partition_task import PartitionTask
+from spark_verify.passes.by_id.fetch import Fetched
+from spark_verify.passes.by_id.orphans import with_senders
 from spark_verify.passes.control_plane import early_reads, fallen_watermarks, unbacked
-from spark_verify.passes.fetch import Fetched
 from spark_verify.passes.open_history import OpenedHistory
-from spark_verify.passes.orphans import with_senders
+from spark_verify.passes.partition.scan import Scan, Suspects
 from spark_verify.passes.replicas import replica_rules
 from spark_verify.passes.replicas.scan_replicas import ReplicaScan
-from spark_verify.passes.scan import Scan, Suspects
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,8 @@ from spark_verify.partition_task import PartitionTask
 from spark_verify.passes.control_plane import comparable_samples
 from spark_verify.passes.duplicate_ids import added
 from spark_verify.passes.open_history import OpenedHistory
+from spark_verify.passes.partition.scan import Scan
 from spark_verify.passes.replicas.scan_replicas import ReplicaScan, ReplicaUnits
-from spark_verify.passes.scan import Scan
 
 
 def totals(scans: Sequence[Scan]) -> Totals:

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from checkers.history.rows import RecordId
+from spark_verify.kernels.by_position.order import Step
 from spark_verify.kernels.ids import Ids
-from spark_verify.kernels.order import Step
 from spark_verify.partition_task import PartitionTask
 
 _WORD = 64

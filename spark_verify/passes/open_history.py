@@ -20,11 +20,11 @@ from checkers.places import Place, as_text
 from checkers.reference.control_plane.early_read import ReadLimits, read_limits
 from checkers.reference.facts import unanswered
 from spark_verify.partition_task import BATCH_ROWS, PartitionTask, SampledEpoch, Window
-from spark_verify.passes.committed_reads import READS
 from spark_verify.passes.control_plane import spans_by_partition, times_of
+from spark_verify.passes.partition.committed_reads import READS
+from spark_verify.passes.partition.transactions import TransactionTask, transaction_tasks
 from spark_verify.passes.replicas.open_replicas import open_replicas
 from spark_verify.passes.replicas.scan_replicas import ReplicaTask
-from spark_verify.passes.transactions import TransactionTask, transaction_tasks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

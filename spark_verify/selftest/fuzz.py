@@ -32,7 +32,7 @@ from checkers.damage.editable_history import EditableHistory, NotApplicable
 from checkers.history.rows import History
 from checkers.judgement import Judgement
 from checkers.reference import check
-from spark_verify.passes.cut import Cutting
+from spark_verify.passes.parts.cut import Cutting
 from spark_verify.selftest.scratch import roomy_memory
 from spark_verify.session.session import SessionOptions, session
 from spark_verify.verify import Asked, verify, verify_each

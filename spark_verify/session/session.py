@@ -124,5 +124,5 @@ def warm(spark: "SparkSession") -> None:
 
 def _import_scan(_: int) -> None:
     # What costs time in a new worker are these imports.
-    import spark_verify.passes.replicas.audit_piece
-    import spark_verify.passes.scan  # noqa: F401
+    import spark_verify.passes.partition.scan
+    import spark_verify.passes.replicas.audit_piece  # noqa: F401

@@ -16,8 +16,9 @@ from spark_verify.verify import verify
 
 def where(_):
     import os
-    import checkers.history.tables, spark_verify.passes.scan
-    return [(os.getppid(), os.getcwd(), checkers.history.tables.__file__, spark_verify.passes.scan.__file__)]
+    from checkers.history import tables
+    from spark_verify.passes.partition import scan
+    return [(os.getppid(), os.getcwd(), tables.__file__, scan.__file__)]
 
 
 with session(SessionOptions(master="local-cluster[1,2,1024]")) as spark:

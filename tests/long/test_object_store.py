@@ -14,7 +14,7 @@ from checkers.errors import MalformedHistory
 from checkers.history.load import load
 from checkers.places import place_of
 from checkers.reference import check
-from spark_verify.passes.cut import Cutting
+from spark_verify.passes.parts.cut import Cutting
 from spark_verify.selftest import fuzz
 from spark_verify.selftest.object_store.store import store
 from spark_verify.verify import verify_all

@@ -17,7 +17,7 @@ from checkers.history.tables import unit_path, write_table
 from checkers.places import StoredPath
 from checkers.properties import Property
 from checkers.reference import check
-from spark_verify.passes.cut import Cutting
+from spark_verify.passes.parts.cut import Cutting
 from spark_verify.selftest import fuzz
 from spark_verify.synthetic import TOPIC, Shape, write_history
 from spark_verify.verify import verify, verify_all

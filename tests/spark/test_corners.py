@@ -24,8 +24,8 @@ from checkers.reference.transactions.rules import RULES as OF_TRANSACTIONS
 from spark_verify.kernels.final_log import FinalLog
 from spark_verify.kernels.ids import Ids, match
 from spark_verify.passes.apply_rules import RULES, SMALL_TABLES
-from spark_verify.passes.cut import Cutting
-from spark_verify.passes.fetch import IntegerSet
+from spark_verify.passes.by_id.fetch import IntegerSet
+from spark_verify.passes.parts.cut import Cutting
 from spark_verify.session.jobs import balanced, most_tasks
 from spark_verify.verify import verify, verify_all
 

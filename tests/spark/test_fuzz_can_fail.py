@@ -18,10 +18,15 @@ from checkers.history.rows import History
 from checkers.judgement import Judgement
 from checkers.reference import check
 from spark_verify import partition_task, verify
-from spark_verify.kernels import blocks, given, losses, match_by_id, order, reads, transactions
+from spark_verify.kernels import transactions
+from spark_verify.kernels.anomalies import blocks, losses
+from spark_verify.kernels.by_id import given, match_by_id
+from spark_verify.kernels.by_position import order, reads
 from spark_verify.kernels.ids import Ids
 from spark_verify.kernels.replicas import between, checkpoints, within
-from spark_verify.passes import apply_rules, fetch, lay, scan
+from spark_verify.passes import apply_rules
+from spark_verify.passes.by_id import fetch
+from spark_verify.passes.partition import lay, scan
 from spark_verify.passes.replicas import scan_replicas
 from spark_verify.selftest import fuzz
 

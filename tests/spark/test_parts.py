@@ -23,12 +23,12 @@ from checkers.judgement import Judgement
 from checkers.properties import Property
 from checkers.reference import check
 from spark_verify import first_pass
-from spark_verify.kernels import reads
+from spark_verify.kernels.by_position import reads
+from spark_verify.kernels.by_position.order import Extremes
 from spark_verify.kernels.ids import Ids
-from spark_verify.kernels.order import Extremes
-from spark_verify.passes import cut, join_parts
-from spark_verify.passes.cut import Cutting
 from spark_verify.passes.open_history import open_history
+from spark_verify.passes.parts import cut, join_parts
+from spark_verify.passes.parts.cut import Cutting
 from spark_verify.selftest import fuzz
 from spark_verify.synthetic import TOPIC, Shape, write_history
 from spark_verify.verify import verify, verify_all

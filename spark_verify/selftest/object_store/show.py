@@ -27,7 +27,7 @@ from checkers.verdict.algebra import RunState
 from checkers.verdict.decide import decide
 from checkers.verdict.explanation.explain import explain_gravest
 from checkers.verdict.explanation.findings import group
-from spark_verify.passes.cut import Cutting
+from spark_verify.passes.parts.cut import Cutting
 from spark_verify.selftest.lose_tail import realised, write_cut_history
 from spark_verify.selftest.object_store.machines import DRIVER, HIDDEN, cluster, network
 from spark_verify.selftest.object_store.store import store
@@ -87,7 +87,7 @@ def judged(history: Place, spark: "SparkSession", cutting: Cutting | None = None
 def where(hidden: tuple[str, ...]) -> list[tuple[str, str, str, tuple[str, ...]]]:
     """On an executor: its network, its Python's first folder, the file of our code, and which folders of the
     driver it finds anything in."""
-    import spark_verify.passes.scan as ours
+    import spark_verify.passes.partition.scan as ours
 
     seen = tuple(folder for folder in hidden if any(Path(folder).glob("*highwater*")))
     return [(str(Path("/proc/self/ns/net").readlink()), sys.path[-1], str(ours.__file__), seen)]

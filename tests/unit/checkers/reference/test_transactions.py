@@ -23,7 +23,7 @@ from checkers.history.rows import (
 from checkers.history.tables import REPLICA_BATCHES
 from checkers.properties import Property
 from checkers.property_terms import Family
-from spark_verify.passes.cut import Cutting
+from spark_verify.passes.parts.cut import Cutting
 from spark_verify.selftest.fuzz import agree
 from spark_verify.verify import verify_all
 

@@ -12,7 +12,7 @@ from checkers.history.rows import Proof
 from spark_verify.kernels.final_log import read_final_log
 from spark_verify.kernels.transactions import COMMITTED_COLUMNS, SENT_COLUMNS, LedgerColumns, shown
 from spark_verify.partition_task import PartitionTask, joined
-from spark_verify.passes.committed_reads import committed_reads
+from spark_verify.passes.partition.committed_reads import committed_reads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ partition, in file order: shape (reads,) each.
 import numpy as np
 
 from checkers.history.records.transactions import FINAL_READER
-from spark_verify.kernels.reads import JUMP_COLUMNS, Streams
+from spark_verify.kernels.by_position.reads import JUMP_COLUMNS, Streams
 from spark_verify.partition_task import Columns
 
 _CONTENT = ("offset", "producer", "sequence", "checksum", "leader_epoch")

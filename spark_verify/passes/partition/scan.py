@@ -11,27 +11,39 @@ from dataclasses import dataclass
 import numpy as np
 
 from checkers.anomalies import AnomalyBlock
-from spark_verify.kernels.acks import SendCounts
-from spark_verify.kernels.blocks import gaps, leaps, nameless_losses, replaced_losses, without_markers
-from spark_verify.kernels.control_plane.backed_acks import BackedAcks
-from spark_verify.kernels.control_plane.reads_before import ReadsBefore
-from spark_verify.kernels.final_log import HIGHEST, LOWEST, empty_runs
-from spark_verify.kernels.given import given, senders
-from spark_verify.kernels.ids import Ids
-from spark_verify.kernels.losses import Unexplained, lost_acks, lost_below_watermark, lost_reads, orphans
-from spark_verify.kernels.match_by_id import (
+from spark_verify.kernels.anomalies.blocks import (
+    gaps,
+    leaps,
+    nameless_losses,
+    replaced_losses,
+    without_markers,
+)
+from spark_verify.kernels.anomalies.losses import (
+    Unexplained,
+    lost_acks,
+    lost_below_watermark,
+    lost_reads,
+    orphans,
+)
+from spark_verify.kernels.by_id.given import given, senders
+from spark_verify.kernels.by_id.match_by_id import (
     Matched,
     match_by_id,
     placed_rows,
     present_otherwise,
     unresolved,
 )
-from spark_verify.kernels.order import NOTHING_BELOW, Extremes, steps
-from spark_verify.kernels.reads import skips
-from spark_verify.kernels.residue import Residue
+from spark_verify.kernels.by_id.residue import Residue
+from spark_verify.kernels.by_position.acks import SendCounts
+from spark_verify.kernels.by_position.order import NOTHING_BELOW, Extremes, steps
+from spark_verify.kernels.by_position.reads import skips
+from spark_verify.kernels.control_plane.backed_acks import BackedAcks
+from spark_verify.kernels.control_plane.reads_before import ReadsBefore
+from spark_verify.kernels.final_log import HIGHEST, LOWEST, empty_runs
+from spark_verify.kernels.ids import Ids
 from spark_verify.partition_task import Columns, Ints, PartitionTask, Window
 from spark_verify.passes.duplicate_ids import SequenceSums, added, sums
-from spark_verify.passes.lay import Laid, Order, count, lay, order_of
+from spark_verify.passes.partition.lay import Laid, Order, count, lay, order_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,10 +10,10 @@ import numpy as np
 
 from checkers.history.columnar import shared
 from checkers.history.tables import NONE, Outcome
+from spark_verify.kernels.by_id.match_by_id import acked_there, placed_rows
+from spark_verify.kernels.by_id.residue import Residue
 from spark_verify.kernels.final_log import LOG_COLUMNS, FinalLog
 from spark_verify.kernels.ids import Ids, distinct, match
-from spark_verify.kernels.match_by_id import acked_there, placed_rows
-from spark_verify.kernels.residue import Residue
 from spark_verify.partition_task import Bools, Columns, Ints
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from spark_verify.kernels.acks import NEVER, UNPLACED, PlacedAcks
+from spark_verify.kernels.by_position.acks import NEVER, UNPLACED, PlacedAcks
+from spark_verify.kernels.by_position.reads import DIFFERING
 from spark_verify.kernels.final_log import LOG_COLUMNS, FinalLog
-from spark_verify.kernels.reads import DIFFERING
 from spark_verify.partition_task import Bools, Columns, Ints, joined
 
 _TIMES = ("invoked_ns", "completed_ns", "matched")

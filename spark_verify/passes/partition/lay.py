@@ -10,20 +10,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from checkers.history.records.transactions import FINAL_READER
-from spark_verify.kernels.acks import SEND_COLUMNS, PlacedAcks, SendCounts
-from spark_verify.kernels.committed import committed_leaps
+from spark_verify.kernels.by_id.given import doubtful_rows
+from spark_verify.kernels.by_id.residue import Residue, residue_of, rows_left
+from spark_verify.kernels.by_position.acks import SEND_COLUMNS, PlacedAcks, SendCounts
+from spark_verify.kernels.by_position.committed import committed_leaps
+from spark_verify.kernels.by_position.order import Extremes, Sequences, latest_of, out_of_real_time, steps
+from spark_verify.kernels.by_position.reads import COMMITTED_ROWS, JUMP_COLUMNS, READ_COLUMNS, Reads, Streams
 from spark_verify.kernels.control_plane.backed_acks import BackedAcks
 from spark_verify.kernels.control_plane.reads_before import ReadsBefore
 from spark_verify.kernels.final_log import LOG_COLUMNS, FinalLog, count_final_log, is_run, read_final_log
-from spark_verify.kernels.given import doubtful_rows
 from spark_verify.kernels.ids import Ids
-from spark_verify.kernels.order import Extremes, Sequences, latest_of, out_of_real_time, steps
-from spark_verify.kernels.reads import COMMITTED_ROWS, JUMP_COLUMNS, READ_COLUMNS, Reads, Streams
 from spark_verify.kernels.replaced import Replaced
-from spark_verify.kernels.residue import Residue, residue_of, rows_left
 from spark_verify.partition_task import Bools, Columns, Ints, PartitionTask, Slice, Window, joined
-from spark_verify.passes.committed_reads import committed_reads
 from spark_verify.passes.duplicate_ids import SequenceSums, added, sums
+from spark_verify.passes.partition.committed_reads import committed_reads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from checkers.history.tables import NONE, Outcome
+from spark_verify.kernels.by_id.residue import Residue
 from spark_verify.kernels.final_log import FinalLog
 from spark_verify.kernels.ids import Ids, match
-from spark_verify.kernels.residue import Residue
 from spark_verify.partition_task import Bools, Columns, Ints
 
 

@@ -6,8 +6,8 @@ from checkers.anomalies import COLUMNS, AnomalyBlock
 from checkers.history.records.markers import EVERY_HOLE, EmptyOffsets
 from checkers.history.tables import NONE
 from checkers.properties import Property
+from spark_verify.kernels.anomalies.notes import HoleNote, LeapNote, Note, ReplacedNote
 from spark_verify.kernels.ids import distinct
-from spark_verify.kernels.notes import HoleNote, LeapNote, Note, ReplacedNote
 from spark_verify.kernels.replaced import REPLACED
 from spark_verify.partition_task import Columns, Ints, PartitionTask, Window
 

@@ -20,13 +20,13 @@ import numpy as np
 from checkers.anomalies import AnomalyBlock
 from checkers.history.tables import NONE, Outcome
 from checkers.properties import Property
-from spark_verify.kernels.blocks import block
+from spark_verify.kernels.anomalies.blocks import block
+from spark_verify.kernels.anomalies.notes import DisagreementNote, FixedNote, GivenNote, NowAt
+from spark_verify.kernels.by_id.given import Given, Senders, disagreements
+from spark_verify.kernels.by_id.match_by_id import absent
+from spark_verify.kernels.by_position.reads import COMMITTED_ROWS
 from spark_verify.kernels.final_log import FinalLog
-from spark_verify.kernels.given import Given, Senders, disagreements
 from spark_verify.kernels.ids import Ids
-from spark_verify.kernels.match_by_id import absent
-from spark_verify.kernels.notes import DisagreementNote, FixedNote, GivenNote, NowAt
-from spark_verify.kernels.reads import COMMITTED_ROWS
 from spark_verify.partition_task import Bools, Columns, Ints, PartitionTask, Window
 
 _SEND_EVIDENCE = ("offset", "producer", "sequence", "invoked_ns", "completed_ns")

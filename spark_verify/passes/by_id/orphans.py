@@ -14,8 +14,8 @@ from checkers.history.tables import NONE, Outcome
 from checkers.properties import Property
 from spark_verify.kernels.ids import Ids, match
 from spark_verify.partition_task import Columns, Ints
-from spark_verify.passes.fetch import Fetched
-from spark_verify.passes.scan import Suspects
+from spark_verify.passes.by_id.fetch import Fetched
+from spark_verify.passes.partition.scan import Suspects
 
 _GIVEN = (Property.HW_LOSS, Property.READ_UNCOMMITTED)
 """Whose anomalies may have a reader for a witness."""

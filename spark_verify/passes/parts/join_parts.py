@@ -18,18 +18,18 @@ from operator import add
 
 import numpy as np
 
-from spark_verify.kernels.acks import SEND_COLUMNS, PlacedAcks
+from spark_verify.kernels.by_id.match_by_id import Matched, match_by_id, unresolved
+from spark_verify.kernels.by_id.residue import Residue, joined_residues, residue_of
+from spark_verify.kernels.by_position.acks import SEND_COLUMNS, PlacedAcks
+from spark_verify.kernels.by_position.order import NOTHING_BELOW, Extremes, latest_of
+from spark_verify.kernels.by_position.reads import JUMP_COLUMNS, SEAM_COLUMNS, jumps_between
 from spark_verify.kernels.final_log import LOG_COLUMNS, FinalLog, read_final_log
 from spark_verify.kernels.ids import Ids, IntegerSet
-from spark_verify.kernels.match_by_id import Matched, match_by_id, unresolved
-from spark_verify.kernels.order import NOTHING_BELOW, Extremes, latest_of
-from spark_verify.kernels.reads import JUMP_COLUMNS, SEAM_COLUMNS, jumps_between
 from spark_verify.kernels.replaced import REPLACED
-from spark_verify.kernels.residue import Residue, joined_residues, residue_of
 from spark_verify.partition_task import Columns, Ints, PartitionTask, joined
 from spark_verify.passes.duplicate_ids import added
-from spark_verify.passes.lay import numbered, order_of
-from spark_verify.passes.scan import Left, Scan, conclude
+from spark_verify.passes.partition.lay import numbered, order_of
+from spark_verify.passes.partition.scan import Left, Scan, conclude
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

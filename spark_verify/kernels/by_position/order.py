@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from checkers.history.rows import NO_ID, RecordId
 from checkers.history.tables import NONE
-from spark_verify.kernels.acks import NEVER, NOT_YET, PlacedAcks
+from spark_verify.kernels.by_position.acks import NEVER, NOT_YET, PlacedAcks
 from spark_verify.kernels.final_log import FinalLog
 from spark_verify.kernels.ids import Ids, Producers
 from spark_verify.partition_task import Bools, Ints
