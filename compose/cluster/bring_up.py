@@ -21,12 +21,13 @@ from compose.mesh.mesh import ToxiproxyMesh
 from compose.mesh.probe import EdgeProbe
 from compose.mesh.toxiproxy import SYN_RETRIES, ToxiproxyServer
 from compose.mesh.traffic import SS, Traffic
-from compose.nodes import clocks, storage_format
-from compose.nodes.clocks import Clocks
-from compose.nodes.disks import Disks, make_disks
+from compose.nodes.clocks import clocks
+from compose.nodes.clocks.clocks import Clocks
+from compose.nodes.disks import storage_format
+from compose.nodes.disks.disks import Disks, make_disks
+from compose.nodes.disks.storage_format import PROPERTIES
 from compose.nodes.helper import Helper, helper_spec
 from compose.nodes.node import Node
-from compose.nodes.storage_format import PROPERTIES
 from compose.protocols import CLIENT
 from compose.spec.images import java_argv, kafka_image, toxiproxy_image
 from compose.spec.mesh_plan import client_edge_port, proxies, proxy_aliases

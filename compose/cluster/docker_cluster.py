@@ -15,14 +15,15 @@ from compose.errors import ComposeError, NodeStateError, Vanished
 from compose.kafka import broker_log, metadata_dump, quorum
 from compose.kafka.admin import ClusterAdmin
 from compose.mesh.mesh import ToxiproxyMesh
-from compose.nodes import control_group, cpu_time, replica_files
-from compose.nodes.clocks import Clocks
-from compose.nodes.disks import Disks
-from compose.nodes.engine_clock import engine_clock
+from compose.nodes import control_group, cpu_time
+from compose.nodes.clocks.clocks import Clocks
+from compose.nodes.clocks.engine_clock import engine_clock
+from compose.nodes.disks import replica_files
+from compose.nodes.disks.disks import Disks
 from compose.nodes.helper import Helper
 from compose.nodes.node import Node, with_restarts
-from compose.nodes.node_watch import DockerEngine, NodeWatch, Watched
-from compose.nodes.planned_ends import KILLED, STOPPED, PlannedEnds
+from compose.nodes.watch.node_watch import DockerEngine, NodeWatch, Watched
+from compose.nodes.watch.planned_ends import KILLED, STOPPED, PlannedEnds
 from compose.protocols import (
     PROXY,
     ClockAhead,

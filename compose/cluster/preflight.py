@@ -7,7 +7,7 @@ from compose.docker import images as docker_images
 from compose.errors import ImageUnavailable, MachineError
 from compose.host import memory
 from compose.host.system import require_linux
-from compose.nodes import clock_trial
+from compose.nodes.clocks import clock_trial
 from compose.spec.images import kafka_image, tools_image, toxiproxy_image
 from compose.spec.topology import Topology, memory_mib
 

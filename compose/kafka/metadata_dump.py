@@ -14,7 +14,7 @@ from compose.docker import containers
 from compose.docker.containers import ContainerSpec
 from compose.errors import NodeNotReady
 from compose.host.waiting import wait_until
-from compose.nodes.disks import METADATA_LOG, Disks
+from compose.nodes.disks.disks import METADATA_LOG, Disks
 from compose.spec.images import java_argv, kafka_image
 
 DUMP_S = 60.0

@@ -9,7 +9,7 @@ import uuid
 from compose.cleanup import cleanup
 from compose.docker import containers
 from compose.docker.labels import owner_of
-from compose.nodes.disks import make_disks
+from compose.nodes.disks.disks import make_disks
 from compose.nodes.helper import Helper, helper_spec
 
 MIB = 64

@@ -16,7 +16,7 @@ from compose.errors import ComposeError, EngineUnreachable
 from compose.host import memory
 from compose.host.java import find_java
 from compose.host.system import require_linux
-from compose.nodes import clock_trial
+from compose.nodes.clocks import clock_trial
 from compose.setup import disk_trial, prepare
 from compose.spec import images
 

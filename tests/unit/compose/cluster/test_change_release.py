@@ -11,8 +11,8 @@ from compose.docker import containers as docker_containers
 from compose.docker.containers import Container
 from compose.errors import NodeStateError, Refused, Vanished
 from compose.mesh.mesh import ToxiproxyMesh
-from compose.nodes.clocks import Clocks
-from compose.nodes.disks import Disks
+from compose.nodes.clocks.clocks import Clocks
+from compose.nodes.disks.disks import Disks
 from compose.nodes.node import Node
 from compose.spec.topology import Topology
 

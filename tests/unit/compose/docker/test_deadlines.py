@@ -14,9 +14,9 @@ from compose.docker import api, containers, images
 from compose.docker.containers import ContainerSpec
 from compose.docker.events import SECOND_NS, EventStream, Inspected
 from compose.errors import EngineUnreachable, ImageUnavailable, NodeStateError
-from compose.nodes import node_watch
-from compose.nodes.node_watch import NodeWatch, Watched
-from compose.nodes.planned_ends import PlannedEnds
+from compose.nodes.watch import node_watch
+from compose.nodes.watch.node_watch import NodeWatch, Watched
+from compose.nodes.watch.planned_ends import PlannedEnds
 from compose.protocols import ProcessEvent
 
 SHORT_S, LONG_S = 0.5, 0.7

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from checkers.history.rows import TopicPartition
-from checkers.verdict.exposure.exposure import gaps
+from checkers.verdict.exposure import gaps
 from checkers.verdict.exposure.gaps import Gap, longest_gaps
 
 A, B, NEVER = (TopicPartition("orders", number) for number in range(3))

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 
 from compose.docker import containers
 from compose.errors import ComposeError, DiskError
-from compose.nodes.disks import Disks
+from compose.nodes.disks.disks import Disks
 from compose.spec.server_properties import disk_label
 
 Place = tuple[int, int]

@@ -18,9 +18,9 @@ from typing import Protocol
 from compose.docker import containers
 from compose.docker.events import ContainerEvent, EventStream, Inspected, read_inspected
 from compose.errors import ComposeError, NodeStateError, Vanished
-from compose.nodes.engine_clock import EngineClock
-from compose.nodes.lives import Change, Lives
-from compose.nodes.planned_ends import PlannedEnds
+from compose.nodes.clocks.engine_clock import EngineClock
+from compose.nodes.watch.lives import Change, Lives
+from compose.nodes.watch.planned_ends import PlannedEnds
 from compose.protocols import ProcessEvent, Role
 
 POLL_S = 5.0

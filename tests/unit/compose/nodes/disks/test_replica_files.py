@@ -10,10 +10,10 @@ import pytest
 
 from compose.docker import containers
 from compose.errors import DiskError
-from compose.nodes import replica_files
-from compose.nodes.disks import Disks
+from compose.nodes.disks import replica_files
+from compose.nodes.disks.disks import Disks
+from compose.nodes.disks.replica_files import save, wanted_files
 from compose.nodes.helper import Helper
-from compose.nodes.replica_files import save, wanted_files
 from compose.spec.server_properties import disk_label
 
 LOG = "00000000000000000000.log"

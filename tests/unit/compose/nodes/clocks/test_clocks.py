@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from compose.errors import NodeStateError
-from compose.nodes.clocks import Clocks, parse
+from compose.nodes.clocks.clocks import Clocks, parse
 from compose.protocols import ClockAhead
 
 NOON = "2026-11-22T12:00:00.250+0000"

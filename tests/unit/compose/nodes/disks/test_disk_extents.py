@@ -2,7 +2,7 @@
 
 import pytest
 
-from compose.nodes.disks import counts, delayed_bytes
+from compose.nodes.disks.disks import counts, delayed_bytes
 
 HEAD = """\
 Filesystem type is: ef53

@@ -3,7 +3,7 @@
 import pytest
 
 from compose.docker.events import ContainerEvent, Inspected
-from compose.nodes.lives import Change, Lives
+from compose.nodes.watch.lives import Change, Lives
 
 S = 1_000_000_000
 UP = Inspected(is_up=True, started_ns=100 * S)

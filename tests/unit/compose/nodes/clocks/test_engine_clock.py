@@ -9,7 +9,7 @@ from compose.docker import containers
 from compose.docker.events import engine_now_ns
 from compose.errors import EngineUnreachable, Vanished
 from compose.nodes import cpu_time
-from compose.nodes.engine_clock import EngineClock, engine_clock
+from compose.nodes.clocks.engine_clock import EngineClock, engine_clock
 
 S = 1_000_000_000
 

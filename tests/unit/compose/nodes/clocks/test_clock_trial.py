@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from compose.errors import MachineError
-from compose.nodes import clock_trial
+from compose.nodes.clocks import clock_trial
 
 IMAGE = "highwater/kafka:4.3.1-0123456789ab"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from compose.nodes.planned_ends import KILLED, STOPPED, PlannedEnds
+from compose.nodes.watch.planned_ends import KILLED, STOPPED, PlannedEnds
 
 S = 1_000_000_000
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from compose.docker import containers
 from compose.docker.labels import Owner
 from compose.errors import DiskError
+from compose.nodes.disks.storage_format import Files, new_id
 from compose.nodes.helper import DISKS_DIR, Helper
-from compose.nodes.storage_format import Files, new_id
 from compose.protocols import LogExtent
 from compose.spec.server_properties import disk_label
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from compose.docker.containers import ContainerSpec
-from compose.nodes import storage_format
-from compose.nodes.storage_format import Files, for_nodes, format_spec, formatted, new_id
+from compose.nodes.disks import storage_format
+from compose.nodes.disks.storage_format import Files, for_nodes, format_spec, formatted, new_id
 from compose.spec.images import kafka_image
 from compose.spec.topology import Topology
 

@@ -9,9 +9,9 @@ from fakes.world.engine import FakeEngine
 
 from compose.docker.events import Inspected
 from compose.errors import EngineUnreachable, NodeStateError
-from compose.nodes import node_watch
-from compose.nodes.node_watch import NodeWatch, Watched, fatal_lines
-from compose.nodes.planned_ends import KILLED, STOPPED, PlannedEnds
+from compose.nodes.watch import node_watch
+from compose.nodes.watch.node_watch import NodeWatch, Watched, fatal_lines
+from compose.nodes.watch.planned_ends import KILLED, STOPPED, PlannedEnds
 from compose.protocols import ProcessEvent
 
 WATCHED = (

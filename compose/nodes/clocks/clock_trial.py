@@ -12,7 +12,7 @@ from compose.docker.containers import ContainerSpec
 from compose.docker.labels import owner_of
 from compose.errors import MachineError
 from compose.host.waiting import wait_until
-from compose.nodes.clocks import ENVIRONMENT, IN_NODE
+from compose.nodes.clocks.clocks import ENVIRONMENT, IN_NODE
 
 AHEAD_S = 691_200
 NEAR_S = 5
