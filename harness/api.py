@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from harness.campaign.accept.scenarios import Setup
     from harness.campaign.suite import SuiteResult
     from harness.campaign.suites.directory import Suite as OpenSuite
-    from harness.campaign.suites.record import SuiteRecord as FinishedSuite
+    from harness.campaign.suites.files.record import SuiteRecord as FinishedSuite
     from harness.campaign.upgrade.record import UpgradeRecord
     from harness.selftest.selftest import SelfTest
 

@@ -324,7 +324,7 @@ def _seed(text: str) -> int:
 
 
 def _duration(text: str) -> float:
-    from harness.scenario.units import duration_s
+    from harness.scenario.text.units import duration_s
 
     try:
         seconds = duration_s(text)

@@ -14,7 +14,7 @@ from harness.errors import EXIT_ERROR, EXIT_SURVIVED, EXIT_UNKNOWN, HighwaterErr
 if TYPE_CHECKING:
     from compose.setup.doctor import Check
     from harness.campaign.accept.acceptance import Acceptance
-    from harness.campaign.suites.record import SuiteRecord
+    from harness.campaign.suites.files.record import SuiteRecord
     from harness.campaign.upgrade.record import UpgradeRecord
 
 OUT = Path("runs")
@@ -55,8 +55,8 @@ def run(arguments: Namespace) -> int:
 
 def suite(arguments: Namespace) -> int:
     """`highwater suite`: draw runs until the budget is spent, or go on with a suite."""
-    from harness.campaign.suites.observed import observed_text
-    from harness.campaign.suites.table import table
+    from harness.campaign.suites.files.observed import observed_text
+    from harness.campaign.suites.files.table import table
     from harness.terminal.read_along import read_along
 
     progress = read_along(sys.stderr if arguments.json else sys.stdout)
@@ -157,8 +157,8 @@ def _proven(arguments: Namespace) -> int:
     from harness import api
     from harness.campaign.accept import page
     from harness.campaign.accept.acceptance import exit_code, no_run
+    from harness.campaign.suites.files.table import table
     from harness.campaign.suites.made import judged_entries
-    from harness.campaign.suites.table import table
     from harness.terminal.read_along import read_along
 
     progress = read_along(sys.stderr if arguments.json else sys.stdout)
@@ -253,7 +253,7 @@ def _matrix(arguments: Namespace) -> int:
 
 def upgrade(arguments: Namespace) -> int:
     """`highwater upgrade`: show what an upgrade costs, and which way back there is, or go on with one."""
-    from harness.campaign.suites.table import table
+    from harness.campaign.suites.files.table import table
     from harness.campaign.upgrade.page import answer
     from harness.terminal.read_along import read_along
 

@@ -16,9 +16,9 @@ from checkers import documentation
 from checkers.verdict.metrics.metric import ERRORS, METRICS, Metric
 from harness.campaign.accept.matrix.matrix import MatrixRecord, is_matrix, read_matrix
 from harness.campaign.accept.matrix.matrix_page import in_markdown
+from harness.campaign.suites.files.observed import EXPECTED, cost, observed_table
+from harness.campaign.suites.files.record import SuiteRecord, read_record
 from harness.campaign.suites.made import judged_entries
-from harness.campaign.suites.observed import EXPECTED, cost, observed_table
-from harness.campaign.suites.record import SuiteRecord, read_record
 from harness.scenario.catalogue import Entry, by_group, catalogue
 from harness.scenario.situations import SITUATIONS
 

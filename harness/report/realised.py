@@ -8,8 +8,8 @@ from checkers.contract.realised.terms import TopicPromise
 from checkers.history.records.log_runs import batch_producers, log_runs
 from checkers.history.rows import Context
 from harness.run_directory.manifest import Manifest, ManifestTopic
-from harness.scenario.deletion import retention_ms
-from harness.scenario.kafka_settings import MIN_ISR, effective
+from harness.scenario.cluster.deletion import retention_ms
+from harness.scenario.cluster.kafka_settings import MIN_ISR, effective
 
 STRICTEST = ProducerPromise(acks="all", idempotence=True)
 """Of a run that names no producer."""

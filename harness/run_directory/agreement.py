@@ -17,9 +17,9 @@ from checkers.history.tables import unit_path
 from harness.errors import HistoryError, ScenarioError
 from harness.run_directory.layout import RunDir, read_whole
 from harness.run_directory.manifest import Manifest, ManifestTopic
-from harness.scenario.deletion import deleting
+from harness.scenario.cluster.deletion import deleting
+from harness.scenario.cluster.releases import releases_of
 from harness.scenario.model import Scenario, TopicPart
-from harness.scenario.releases import releases_of
 from harness.scenario.text.complaints import complaints
 from harness.scenario.text.positions import load
 

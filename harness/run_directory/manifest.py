@@ -21,7 +21,7 @@ from compose.docker.labels import Owner
 from harness.errors import HistoryError
 from harness.run_directory.layout import RunDir, read_whole
 from harness.scenario.acceptance import AcceptLine, RequireLine
-from harness.scenario.kafka_settings import malformed
+from harness.scenario.cluster.kafka_settings import malformed
 from harness.scenario.model import MOST_PARTITIONS
 from harness.scenario.text.complaints import dotted, model_at, problem
 

@@ -18,7 +18,7 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from checkers.verdict.metrics.metric import ERRORS, METRICS, Metric, metric_of
-from harness.scenario.units import duration_s
+from harness.scenario.text.units import duration_s
 
 OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
     "<=": operator.le,

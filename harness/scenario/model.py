@@ -15,7 +15,7 @@ from compose.releases.settings import releases
 from compose.spec.topology import DEFAULT_RELEASE, DEFAULT_VOLUME_BYTES, Topology
 from harness.scenario.acceptance import AcceptLine, RequireLine
 from harness.scenario.text.complaints import unknown
-from harness.scenario.units import Duration, Interval, Rate, Size
+from harness.scenario.text.units import Duration, Interval, Rate, Size
 
 
 def _as_word(value: object) -> object:

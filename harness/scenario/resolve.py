@@ -27,8 +27,8 @@ from faults.plan.storm import parse_storm, storm
 from faults.plan.validate import validate_plan
 from faults.targets.facts import Facts
 from harness.errors import ScenarioError, UsageError
-from harness.scenario.facts import facts_of
-from harness.scenario.load_size import LoadLength, load_length, volume_bytes
+from harness.scenario.cluster.facts import facts_of
+from harness.scenario.load.load_size import LoadLength, load_length, volume_bytes
 from harness.scenario.model import ExpectPart, Scenario, topology_of
 from harness.scenario.rules.contradiction import Contradiction
 from harness.scenario.rules.every import contradictions, contradictions_of_load

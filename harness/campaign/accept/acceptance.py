@@ -32,8 +32,8 @@ from harness.campaign.accept.record import (
 from harness.campaign.accept.scenarios import Assumed, Reading, Setup, setup
 from harness.campaign.accept.search.searches import OnResult, scenario_of, search_row, searched_for
 from harness.campaign.suites.directory import Suite
+from harness.campaign.suites.files.record import SuiteRecord
 from harness.campaign.suites.made import judged_entries, suite_of
-from harness.campaign.suites.record import SuiteRecord
 from harness.scenario.model import Scenario
 from harness.scenario.resolve import refusal_of
 

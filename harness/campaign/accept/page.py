@@ -15,7 +15,7 @@ from harness.campaign.accept.record import (
     search_status,
     status_of,
 )
-from harness.campaign.suites.record import RunRow
+from harness.campaign.suites.files.record import RunRow
 from harness.terminal.columns import columns
 
 WORDS = {"loss": "lose what was acknowledged", "unavailability": "stop writes"}

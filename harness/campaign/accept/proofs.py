@@ -19,7 +19,7 @@ from harness.campaign.accept.scenarios import (
     Step,
     duration,
 )
-from harness.scenario.deletion import retention_ms
+from harness.scenario.cluster.deletion import retention_ms
 from harness.scenario.model import Scenario
 from harness.scenario.resolve import refusal_of
 

@@ -13,8 +13,8 @@ from pydantic import Field
 
 from checkers.contract.label import OR
 from checkers.verdict.algebra import Verdict, worst
-from harness.campaign.suites.json_record import read_json_record
-from harness.campaign.suites.record import RunRow, SuiteRecord
+from harness.campaign.suites.files.json_record import read_json_record
+from harness.campaign.suites.files.record import RunRow, SuiteRecord
 from harness.run_directory.layout import write_whole
 from harness.run_directory.manifest import ManifestPart
 

@@ -20,9 +20,9 @@ from faults.durations import write_duration
 from harness.campaign.accept.configuration.configuration_file import TOPIC, AcceptFile, met, replicas_beyond
 from harness.campaign.accept.configuration.in_force import UNCLEAN, configuration_of, value_of
 from harness.campaign.accept.configuration.producer_settings import IN_FLIGHT, known_settings
-from harness.scenario.deletion import deleting
-from harness.scenario.kafka_settings import FETCH_WAIT, LAG, MIN_ISR, counts_at_most_all
-from harness.scenario.load_plan import refused_by_client, refused_settings
+from harness.scenario.cluster.deletion import deleting
+from harness.scenario.cluster.kafka_settings import FETCH_WAIT, LAG, MIN_ISR, counts_at_most_all
+from harness.scenario.load.load_plan import refused_by_client, refused_settings
 from harness.scenario.model import (
     ClusterPart,
     ExpectPart,

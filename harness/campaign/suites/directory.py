@@ -9,9 +9,8 @@ from pathlib import Path
 
 from compose.docker.labels import Owner, owner_of
 from harness.campaign.suites.draw import Shard
-from harness.campaign.suites.observed import evidence_of
-from harness.campaign.suites.plan import Entry, SuitePlan, scenario_source
-from harness.campaign.suites.record import (
+from harness.campaign.suites.files.observed import evidence_of
+from harness.campaign.suites.files.record import (
     RunRow,
     Source,
     SuiteRecord,
@@ -21,6 +20,7 @@ from harness.campaign.suites.record import (
     shard_of,
     write_record,
 )
+from harness.campaign.suites.plan import Entry, SuitePlan, scenario_source
 from harness.errors import HistoryError, UsageError
 from harness.report.report import Report, crashed
 from harness.run.run import reason_of

@@ -23,11 +23,11 @@ from harness.campaign.suite import first_manifest
 from harness.campaign.suites.budget import Budget, expected_s
 from harness.campaign.suites.directory import Suite, judged, settled
 from harness.campaign.suites.draw import Drawn, by_cluster, draw, of_shard
+from harness.campaign.suites.files.junit import write_junit
+from harness.campaign.suites.files.observed import write_observed
+from harness.campaign.suites.files.record import ClusterUse, RunRow, SuiteRecord, shard_of, write_record
+from harness.campaign.suites.files.seconds import run_seconds, suite_seconds
 from harness.campaign.suites.fresh_topics import with_topics_of
-from harness.campaign.suites.junit import write_junit
-from harness.campaign.suites.observed import write_observed
-from harness.campaign.suites.record import ClusterUse, RunRow, SuiteRecord, shard_of, write_record
-from harness.campaign.suites.seconds import run_seconds, suite_seconds
 from harness.errors import Interrupted, ScenarioError
 from harness.report.report import Report, crashed
 from harness.run.interrupts import Interrupts
@@ -38,7 +38,7 @@ from harness.run_directory import layout
 from harness.run_directory.layout import RunDir
 from harness.run_directory.manifest import Manifest
 from harness.run_directory.manifest_writer import ManifestWriter
-from harness.scenario.load_size import schedule_s
+from harness.scenario.load.load_size import schedule_s
 from harness.scenario.resolve import Resolved, resolve
 from harness.terminal.progress import ProgressLines
 from harness.terminal.summary import report_text

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from harness.campaign.suites.directory import Suite, create
 from harness.campaign.suites.draw import Shard
+from harness.campaign.suites.files.record import RunRow, Source, SuiteRecord
 from harness.campaign.suites.fresh_topics import names_too_long
 from harness.campaign.suites.plan import Entry, SuitePlan
-from harness.campaign.suites.record import RunRow, Source, SuiteRecord
 from harness.errors import ScenarioError
 from harness.run_directory.layout import write_whole
 from harness.scenario.model import Scenario

@@ -16,7 +16,7 @@ from checkers.verdict.metrics.releases import metadata_levels, releases_by_node
 from faults.kinds.admin.features.finalize import FinalizeStep
 from faults.kinds.admin.features.refused_downgrade import RefusedDowngradeStep
 from faults.kinds.process.rolling_upgrade import RollingUpgradeStep
-from harness.campaign.suites.record import RunRow
+from harness.campaign.suites.files.record import RunRow
 from harness.campaign.upgrade.periods import periods
 from harness.campaign.upgrade.record import ObservedRow, RollRow
 from harness.errors import HistoryError

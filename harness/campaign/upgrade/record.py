@@ -11,8 +11,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from harness.campaign.suites.json_record import read_json_record
-from harness.campaign.suites.record import VerdictName
+from harness.campaign.suites.files.json_record import read_json_record
+from harness.campaign.suites.files.record import VerdictName
 from harness.run_directory.layout import write_whole
 from harness.run_directory.manifest import ManifestPart
 

@@ -13,8 +13,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from harness.campaign.suites.directory import Suite
+from harness.campaign.suites.files.record import RunRow, SuiteRecord
 from harness.campaign.suites.made import judged_entries, suite_of
-from harness.campaign.suites.record import RunRow, SuiteRecord
 from harness.campaign.upgrade.observed import observed
 from harness.campaign.upgrade.page import write_page
 from harness.campaign.upgrade.pair import Pair

@@ -10,9 +10,9 @@ from faults.durations import write_duration
 from faults.plan.parse import parse_steps
 from harness.run.watch.room import LEFT_FREE, Writes
 from harness.run_directory.layout import RunDir
-from harness.scenario.load_size import load_length, recorded_bytes, replicated_bytes
+from harness.scenario.load.load_size import load_length, recorded_bytes, replicated_bytes
 from harness.scenario.model import Scenario
-from harness.scenario.units import rate_text
+from harness.scenario.text.units import rate_text
 
 
 def directories(run: RunDir) -> tuple[Path, ...]:

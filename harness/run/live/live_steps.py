@@ -48,7 +48,7 @@ from harness.run.watch.run_watch import LiveWatch, watch
 from harness.run_directory.layout import RunDir
 from harness.run_directory.manifest import ClusterReady, ManifestProducer, ManifestTopic, read_manifest
 from harness.run_directory.recover import producers_of
-from harness.scenario.load_plan import load_plan
+from harness.scenario.load.load_plan import load_plan
 from harness.scenario.model import Scenario
 from harness.scenario.resolve import Resolved
 from workloads import run as workload

@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping
 
 from faults.targets.target import TopicPartition
-from harness.scenario.load_plan import WARM_S
+from harness.scenario.load.load_plan import WARM_S
 from harness.terminal.progress import LoadFigures
 from workloads.record.recorder import RecordedSends
 from workloads.run import Workload

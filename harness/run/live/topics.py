@@ -15,7 +15,7 @@ from compose.host.waiting import wait_until
 from compose.protocols import View
 from harness.errors import StepFailed
 from harness.run_directory.manifest import ManifestTopic
-from harness.scenario.kafka_settings import LOSS_SETTINGS
+from harness.scenario.cluster.kafka_settings import LOSS_SETTINGS
 from harness.scenario.model import TopicPart
 
 ANSWER_S = 30.0

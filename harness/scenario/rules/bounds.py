@@ -13,8 +13,8 @@ from faults.kinds.registry import KINDS
 from faults.plan.blocks import steps_as_written
 from faults.plan.storm import RULES
 from harness.scenario.acceptance import Bound, parse_accepted, parse_required, refuse_foregone
-from harness.scenario.kafka_settings import UNCLEAN, effective
-from harness.scenario.load_size import LONGEST_LOAD_S, MOST_LATE_S, LoadLength
+from harness.scenario.cluster.kafka_settings import UNCLEAN, effective
+from harness.scenario.load.load_size import LONGEST_LOAD_S, MOST_LATE_S, LoadLength
 from harness.scenario.model import Scenario, topology_of
 from harness.scenario.rules.contradiction import Contradiction
 from harness.scenario.text.positions import Path

@@ -6,7 +6,7 @@ The library takes a setting of topics, as `acks`, by the name `topic.acks` too; 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from harness.scenario.load_plan import refused_by_client, refused_settings
+from harness.scenario.load.load_plan import refused_by_client, refused_settings
 from harness.scenario.model import Scenario
 from harness.scenario.rules.contradiction import Contradiction
 from harness.scenario.text.positions import Path

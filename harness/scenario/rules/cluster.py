@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from compose.errors import TopologyError
 from compose.releases.settings import releases
-from harness.scenario.load_size import MOST_VOLUME_BYTES
+from harness.scenario.load.load_size import MOST_VOLUME_BYTES
 from harness.scenario.model import ClusterPart, Scenario, topology_of
 from harness.scenario.rules.contradiction import Contradiction
 from harness.scenario.text.complaints import unknown

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from harness.scenario.load_size import LoadLength
+from harness.scenario.load.load_size import LoadLength
 from harness.scenario.model import Scenario
 from harness.scenario.text.positions import Path
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from harness.scenario.load_size import LoadLength
+from harness.scenario.load.load_size import LoadLength
 from harness.scenario.model import Scenario
 from harness.scenario.rules.bounds import causes, counts, deadlines, durations, evidence, lines, subjects
 from harness.scenario.rules.client import client, client_settings

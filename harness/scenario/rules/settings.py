@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from compose.releases.settings import Scope, Setting, releases_with, settings_of
 from compose.releases.values import refusal
 from compose.spec.server_properties import server_properties
-from harness.scenario.deletion import deleting
-from harness.scenario.kafka_settings import FETCH_WAIT, LAG, lag_below_wait
-from harness.scenario.load_size import LoadLength
+from harness.scenario.cluster.deletion import deleting
+from harness.scenario.cluster.kafka_settings import FETCH_WAIT, LAG, lag_below_wait
+from harness.scenario.cluster.releases import releases_of
+from harness.scenario.load.load_size import LoadLength
 from harness.scenario.model import Scenario, topology_of
-from harness.scenario.releases import releases_of
 from harness.scenario.rules.contradiction import Contradiction
 from harness.scenario.text.positions import Path
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from compose.releases.settings import settings_of
 from faults.durations import write_duration
-from harness.scenario.deletion import SHORTEST_RETENTION_S
-from harness.scenario.kafka_settings import OF_BROKERS, effective
-from harness.scenario.load_plan import WARM_S
-from harness.scenario.load_size import (
+from harness.scenario.cluster.deletion import SHORTEST_RETENTION_S
+from harness.scenario.cluster.kafka_settings import OF_BROKERS, effective
+from harness.scenario.load.load_plan import WARM_S
+from harness.scenario.load.load_size import (
     GIB,
     LONGEST_LOAD_S,
     LoadLength,
@@ -22,7 +22,7 @@ from harness.scenario.load_size import (
 from harness.scenario.model import Scenario, TopicPart
 from harness.scenario.rules.contradiction import Contradiction
 from harness.scenario.text.positions import Path
-from harness.scenario.units import rate_text
+from harness.scenario.text.units import rate_text
 
 BATCH_BYTES = 61
 RECORD_BYTES = 5 + 8

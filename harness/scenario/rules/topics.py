@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from compose.errors import TopologyError
 from compose.spec.server_properties import server_properties
-from harness.scenario.kafka_settings import MIN_ISR, counts_at_most_all
+from harness.scenario.cluster.kafka_settings import MIN_ISR, counts_at_most_all
+from harness.scenario.cluster.releases import releases_of
 from harness.scenario.model import ClusterPart, Scenario, TopicPart, topology_of
-from harness.scenario.releases import releases_of
 from harness.scenario.rules.contradiction import Contradiction
 from harness.scenario.text.positions import Path
 

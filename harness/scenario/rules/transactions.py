@@ -11,7 +11,7 @@ from faults.plan.blocks import steps_as_written
 from harness.scenario.model import Scenario, TransactionsPart, topology_of
 from harness.scenario.rules.contradiction import Contradiction
 from harness.scenario.text.positions import Path
-from harness.scenario.units import NEVER, rate_text
+from harness.scenario.text.units import NEVER, rate_text
 
 LONGEST = "transaction.max.timeout.ms"
 CLEANUP = "transaction.abort.timed.out.transaction.cleanup.interval.ms"

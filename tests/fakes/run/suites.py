@@ -1,7 +1,7 @@
 """Rows and records of a suite in few words."""
 
+from harness.campaign.suites.files.record import ClusterUse, RunRow, RunSeconds, Source, SuiteRecord
 from harness.campaign.suites.plan import Entry, SuitePlan
-from harness.campaign.suites.record import ClusterUse, RunRow, RunSeconds, Source, SuiteRecord
 from harness.run_directory.manifest import RunOwner
 
 ENTRIES = (Entry(scenario="demo"),)

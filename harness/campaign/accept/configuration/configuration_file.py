@@ -18,8 +18,8 @@ from compose.spec.topology import MOST_NODES, counts_replicas
 from harness.campaign.accept.configuration.producer_settings import refused
 from harness.errors import ScenarioError, UsageError
 from harness.scenario import model
-from harness.scenario.deletion import KEPT_BY_BROKERS
-from harness.scenario.kafka_settings import FETCH_WAIT, LAG, MIN_ISR, lag_below_wait
+from harness.scenario.cluster.deletion import KEPT_BY_BROKERS
+from harness.scenario.cluster.kafka_settings import FETCH_WAIT, LAG, MIN_ISR, lag_below_wait
 from harness.scenario.model import ClusterPart, KafkaConfig, Part, Scenario, TopicPart, as_words
 from harness.scenario.rules.cluster import cluster, release
 from harness.scenario.rules.contradiction import Contradiction

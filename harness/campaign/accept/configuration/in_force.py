@@ -9,8 +9,8 @@ from compose.releases.settings import settings_of
 from compose.releases.upgrades import version_of
 from harness.campaign.accept.configuration.configuration_file import UNKNOWN_RACK, AcceptFile
 from harness.campaign.accept.configuration.producer_settings import settings
-from harness.scenario.deletion import retention_ms
-from harness.scenario.kafka_settings import MIN_ISR, OF_BROKERS
+from harness.scenario.cluster.deletion import retention_ms
+from harness.scenario.cluster.kafka_settings import MIN_ISR, OF_BROKERS
 from harness.scenario.model import topology_of
 
 UNCLEAN = "unclean.leader.election.enable"

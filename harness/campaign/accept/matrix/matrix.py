@@ -26,9 +26,9 @@ from harness.campaign.accept.scenarios import ONE_IN_FLIGHT, Loss, Setup, durati
 from harness.campaign.accept.search.counterexamples import BROKERS, steps, stops_writes
 from harness.campaign.accept.search.searches import scenario_of, search_row
 from harness.campaign.suites.directory import Suite
-from harness.campaign.suites.json_record import read_json_record
+from harness.campaign.suites.files.json_record import read_json_record
+from harness.campaign.suites.files.record import RunRow, SuiteRecord
 from harness.campaign.suites.made import judged_entries, suite_of
-from harness.campaign.suites.record import RunRow, SuiteRecord
 from harness.run_directory.layout import write_whole
 from harness.run_directory.manifest import ManifestPart
 from harness.scenario.model import Scenario

@@ -14,7 +14,7 @@ from harness.campaign.accept.matrix.matrix import (
 )
 from harness.campaign.accept.page import lost_by, searched
 from harness.campaign.accept.record import against_promise, in_words, search_status
-from harness.campaign.suites.record import RunEvidence, RunRow
+from harness.campaign.suites.files.record import RunEvidence, RunRow
 from harness.terminal.columns import columns
 
 Judged = Mapping[int, RunRow]

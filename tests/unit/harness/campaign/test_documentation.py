@@ -6,7 +6,7 @@ import pytest
 from fakes.run.suites import record, row
 
 from harness.campaign import documentation
-from harness.campaign.suites.record import write_record
+from harness.campaign.suites.files.record import write_record
 
 
 def test_the_page_holds_the_tables_of_the_metrics_and_the_scenarios() -> None:

@@ -8,7 +8,7 @@ import pytest
 from harness.cli import main
 from harness.errors import UsageError
 from harness.scenario.catalogue import catalogue, listing
-from harness.scenario.load_size import schedule_s
+from harness.scenario.load.load_size import schedule_s
 from harness.scenario.resolve import SHIPPED, find, resolve, shipped
 
 GROUPS = {

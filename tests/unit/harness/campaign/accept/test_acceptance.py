@@ -21,9 +21,9 @@ from harness.campaign.accept.configuration.configuration_file import read_config
 from harness.campaign.accept.record import read_accept
 from harness.campaign.accept.search.searches import scenario_of
 from harness.campaign.suites.directory import reopen
+from harness.campaign.suites.files.record import RunEvidence
 from harness.campaign.suites.loop import run_suite
 from harness.campaign.suites.made import judged_entries
-from harness.campaign.suites.record import RunEvidence
 from harness.cli import main
 from harness.errors import HistoryError, RunDirectoryError, UsageError
 from harness.report.report import Report

@@ -14,9 +14,9 @@ from checkers.verdict.algebra import Verdict
 from harness.campaign.suites import loop
 from harness.campaign.suites.directory import Suite, create, reopen
 from harness.campaign.suites.draw import Shard
+from harness.campaign.suites.files.record import SuiteRecord, read_record, write_record
 from harness.campaign.suites.loop import AHEAD_S, run_suite
 from harness.campaign.suites.plan import read_plan
-from harness.campaign.suites.record import SuiteRecord, read_record, write_record
 from harness.errors import HistoryError, RunDirectoryError, UsageError
 from harness.run_directory.layout import RunDir
 from harness.run_directory.manifest import read_manifest

@@ -35,9 +35,9 @@ from harness.campaign.accept.scenarios import setup
 from harness.campaign.accept.search import searches as made_searches
 from harness.campaign.accept.search.kept_searches import KeptSearches
 from harness.campaign.accept.search.searches import SharedSearches
+from harness.campaign.suites.files.record import MeasuredBound, RunEvidence
 from harness.campaign.suites.loop import run_suite
 from harness.campaign.suites.made import judged_entries
-from harness.campaign.suites.record import MeasuredBound, RunEvidence
 from harness.cli import main
 from harness.errors import RunDirectoryError
 from harness.run.live import live_steps

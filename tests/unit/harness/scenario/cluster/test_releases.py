@@ -3,7 +3,7 @@
 from fakes.run.refusals import complaints
 
 from harness.campaign.suite import first_manifest
-from harness.scenario.releases import releases_of
+from harness.scenario.cluster.releases import releases_of
 from harness.scenario.resolve import resolve
 
 UPGRADED = """\

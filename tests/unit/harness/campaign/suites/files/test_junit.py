@@ -6,8 +6,8 @@ import junitparser
 import pytest
 from fakes.run.suites import record, row
 
-from harness.campaign.suites.junit import write_junit
-from harness.campaign.suites.record import SuiteRecord
+from harness.campaign.suites.files.junit import write_junit
+from harness.campaign.suites.files.record import SuiteRecord
 
 
 def read(tmp_path: Path, its: SuiteRecord) -> junitparser.TestSuite:

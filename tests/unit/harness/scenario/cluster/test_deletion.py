@@ -3,7 +3,7 @@
 import pytest
 
 from harness.errors import ScenarioError
-from harness.scenario.deletion import deleting, retention_ms
+from harness.scenario.cluster.deletion import deleting, retention_ms
 from harness.scenario.resolve import resolve
 
 DAY_MS, HOUR_MS = 86_400_000, 3_600_000

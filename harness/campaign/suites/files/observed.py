@@ -16,7 +16,7 @@ from checkers.properties import Property
 from checkers.property_terms import Family
 from checkers.verdict.algebra import Reason, Verdict
 from checkers.verdict.explanation.findings import LOSS_FAMILY
-from harness.campaign.suites.record import MeasuredBound, RunEvidence, RunRow, SuiteRecord
+from harness.campaign.suites.files.record import MeasuredBound, RunEvidence, RunRow, SuiteRecord
 from harness.report.report import Report
 from harness.run_directory.layout import write_whole
 from harness.scenario.text.hidden import without_secret

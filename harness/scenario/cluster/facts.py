@@ -8,7 +8,7 @@ from compose.spec.server_properties import server_properties
 from compose.spec.topology import Topology, edges
 from faults.kinds.admin.settings_text import CLUSTER_SETTINGS, TOPIC_SETTINGS
 from faults.targets.facts import Facts, TopicFacts
-from harness.scenario.kafka_settings import MIN_ISR, OF_BROKERS, effective
+from harness.scenario.cluster.kafka_settings import MIN_ISR, OF_BROKERS, effective
 from harness.scenario.model import Scenario, TopicPart
 
 

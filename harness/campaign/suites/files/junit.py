@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from harness.campaign.suites.record import RunRow, SuiteRecord
+from harness.campaign.suites.files.record import RunRow, SuiteRecord
 from harness.run_directory.layout import write_whole
 
 FILE = "junit.xml"

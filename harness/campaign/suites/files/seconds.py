@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from harness.campaign.suites.record import OverheadOf, RunRow, RunSeconds, SuiteSeconds
+from harness.campaign.suites.files.record import OverheadOf, RunRow, RunSeconds, SuiteSeconds
 from harness.run_directory.manifest import Timings
 
 IN_THE_FOREGROUND = ("cluster_s", "topics_s", "warm_s", "settle_s", "final_read_s", "disks_s")

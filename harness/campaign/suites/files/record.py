@@ -15,7 +15,7 @@ from checkers.verdict.algebra import Verdict, worst
 from checkers.verdict.decide import Expectation
 from compose.docker.labels import Owner
 from harness.campaign.suites.draw import Shard
-from harness.campaign.suites.json_record import read_json_record
+from harness.campaign.suites.files.json_record import read_json_record
 from harness.campaign.suites.plan import SuitePlan
 from harness.errors import HistoryError, RunDirectoryError
 from harness.run_directory.layout import write_whole

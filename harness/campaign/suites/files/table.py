@@ -3,7 +3,7 @@
 from collections import Counter
 
 from checkers.verdict.algebra import Verdict
-from harness.campaign.suites.record import OverheadOf, RunRow, SuiteRecord
+from harness.campaign.suites.files.record import OverheadOf, RunRow, SuiteRecord
 from harness.terminal.columns import columns
 
 HEADINGS = ("run", "scenario", "seed", "verdict", "cluster", "schedule", "beyond it", "outcome")

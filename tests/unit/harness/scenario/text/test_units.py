@@ -1,6 +1,6 @@
 import pytest
 
-from harness.scenario.units import (
+from harness.scenario.text.units import (
     duration_s,
     interval_s,
     interval_text,

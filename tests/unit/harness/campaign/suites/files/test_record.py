@@ -8,9 +8,9 @@ import pytest
 from fakes.run.suites import record, row
 
 from compose.docker.labels import owner_of
-from harness.campaign.suites.record import OverheadOf, read_record, refuse_alive, write_record
-from harness.campaign.suites.seconds import run_seconds, suite_seconds
-from harness.campaign.suites.table import table
+from harness.campaign.suites.files.record import OverheadOf, read_record, refuse_alive, write_record
+from harness.campaign.suites.files.seconds import run_seconds, suite_seconds
+from harness.campaign.suites.files.table import table
 from harness.errors import HistoryError, RunDirectoryError
 from harness.run_directory.manifest import RunOwner, Timings
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from harness.errors import ScenarioError
-from harness.scenario.facts import facts_of
+from harness.scenario.cluster.facts import facts_of
 from harness.scenario.model import topology_of
 from harness.scenario.resolve import resolve
 

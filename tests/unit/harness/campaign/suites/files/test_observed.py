@@ -11,15 +11,14 @@ from fakes.run.suites import record, row
 
 from checkers.history.rows import MetadataChange
 from checkers.verdict.algebra import Verdict
-from harness.campaign.suites.observed import (
+from harness.campaign.suites.files.observed import (
     cost,
     evidence_of,
     observed_table,
     observed_text,
     write_observed,
 )
-from harness.campaign.suites.plan import Entry
-from harness.campaign.suites.record import (
+from harness.campaign.suites.files.record import (
     MeasuredBound,
     RunEvidence,
     RunRow,
@@ -29,6 +28,7 @@ from harness.campaign.suites.record import (
     read_record,
     write_record,
 )
+from harness.campaign.suites.plan import Entry
 from harness.report.judge import judge
 from harness.report.report import Report
 

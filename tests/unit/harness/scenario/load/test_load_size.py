@@ -3,7 +3,7 @@
 import pytest
 
 from faults.plan.parse import parse_steps
-from harness.scenario.load_size import (
+from harness.scenario.load.load_size import (
     GIB,
     fullest_share,
     load_length,
