@@ -12,7 +12,7 @@ from typing import Any
 
 from checkers import documentation
 from faults.durations import write_duration
-from faults.kinds.kind import Cost, FaultKind, StormRule
+from faults.kinds.fault.kind import Cost, FaultKind, StormRule
 from faults.kinds.registry import KINDS
 from faults.plan.storm import STRENGTHS, Strength
 

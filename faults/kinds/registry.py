@@ -20,7 +20,8 @@ from faults.kinds.disk.disk_stutter import DISK_STUTTER
 from faults.kinds.disk.disk_wipe import DISK_WIPE
 from faults.kinds.disk.log_dir_failure import LOG_DIR_FAILURE
 from faults.kinds.disk.power_loss import POWER_LOSS
-from faults.kinds.kind import FaultKind
+from faults.kinds.fault.kind import FaultKind
+from faults.kinds.fault.step import Step
 from faults.kinds.network.bandwidth import BANDWIDTH
 from faults.kinds.network.latency import LATENCY
 from faults.kinds.network.partition import PARTITION
@@ -34,7 +35,6 @@ from faults.kinds.process.pulses import PULSES
 from faults.kinds.process.rolling_restart import ROLLING_RESTART
 from faults.kinds.process.rolling_upgrade import ROLLING_UPGRADE
 from faults.kinds.process.stop import STOP
-from faults.kinds.step import Step
 
 ALL: tuple[FaultKind[Any], ...] = (
     PARTITION,

@@ -11,7 +11,7 @@ from faults.kinds.admin.features.feature import ELR, FeatureStep
 from faults.kinds.admin.features.finalize import FinalizeStep
 from faults.kinds.admin.placement import copies_of
 from faults.kinds.admin.reassign import ReassignStep
-from faults.kinds.step import Step
+from faults.kinds.fault.step import Step
 from faults.targets.facts import Facts, TopicFacts
 
 

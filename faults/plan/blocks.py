@@ -20,8 +20,8 @@ from typing import Literal
 
 from faults.durations import parse_duration, write_duration
 from faults.errors import BadStep, Path
+from faults.kinds.fault.step import At, Start, Words
 from faults.kinds.registry import KINDS
-from faults.kinds.step import At, Start, Words
 from faults.plan.repeat import Repeat, parse_repeat
 from faults.plan.starts import ALL_KEYS, no_start, parse_start
 from faults.targets.moments import PREVIOUS, STEP_NAME, Moment

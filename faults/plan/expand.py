@@ -12,7 +12,7 @@ from random import Random
 
 from faults.durations import parse_duration
 from faults.errors import BadStep, Path
-from faults.kinds.step import After, Start, When, Words
+from faults.kinds.fault.step import After, Start, When, Words
 from faults.plan import starts
 from faults.plan.blocks import Block, Entry, WrittenStep, read
 from faults.plan.repeat import Repeat

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 from faults.durations import parse_duration, write_duration
 from faults.errors import BadStep, Path
+from faults.kinds.fault.step import Head, Step, Words
 from faults.kinds.registry import KINDS
-from faults.kinds.step import Head, Step, Words
 from faults.plan.blocks import OF_KINDS
 from faults.plan.expand import PlainStep, expand
 from faults.plan.starts import write_start

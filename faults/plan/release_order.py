@@ -16,8 +16,8 @@ from faults.errors import BadStep
 from faults.kinds.admin.features.feature import ELR, FeatureStep
 from faults.kinds.admin.features.finalize import FinalizeStep
 from faults.kinds.admin.features.refused_downgrade import RefusedDowngradeStep
+from faults.kinds.fault.step import Step
 from faults.kinds.process.rolling_upgrade import RollingUpgradeStep
-from faults.kinds.step import Step
 from faults.targets.facts import Facts
 
 Possible: TypeAlias = dict[int, frozenset[str]]

@@ -15,7 +15,7 @@ from typing import Literal, get_args
 from faults.choices import parse_choice
 from faults.durations import parse_duration, write_duration
 from faults.errors import BadStep
-from faults.kinds.step import At, Start
+from faults.kinds.fault.step import At, Start
 
 KEYS = ("every", "jitter", "times", "until", "overlap")
 Overlap = Literal["forbid", "allow"]

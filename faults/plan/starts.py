@@ -14,7 +14,7 @@ from typing import Literal
 
 from faults.durations import parse_duration, write_duration
 from faults.errors import BadStep
-from faults.kinds.step import After, At, Start, When, Words
+from faults.kinds.fault.step import After, At, Start, When, Words
 from faults.targets import moments
 from faults.targets.conditions import FirstAck, parse_condition
 from faults.targets.moments import STEP_NAME, Combined, Moments, StepMoment, parse_moments

@@ -20,9 +20,9 @@ from typing import Literal, get_args
 from faults.choices import parse_choice
 from faults.durations import parse_duration, write_duration
 from faults.errors import BadStep
-from faults.kinds.kind import StormRule
+from faults.kinds.fault.kind import StormRule
+from faults.kinds.fault.step import After, At, Step
 from faults.kinds.registry import KINDS
-from faults.kinds.step import After, At, Step
 from faults.plan.expand import MOST_STEPS
 from faults.plan.storm_draw import Range, Rounds
 from faults.plan.storm_limits import Limit, Limits, limits_of

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from random import Random
 
-from faults.kinds.kind import StormRule
+from faults.kinds.fault.kind import StormRule
+from faults.kinds.fault.step import At, Head
 from faults.kinds.registry import KINDS, kind_of
-from faults.kinds.step import At, Head
 from faults.plan.storm_limits import Limits
 from faults.plan.storm_round import PROOF_S, Planned, fits_among, with_another
 from faults.targets.facts import Facts

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from faults.kinds.kind import Cost
+from faults.kinds.fault.kind import Cost
 from faults.targets.facts import Facts
 from faults.targets.target import Target, candidates
 

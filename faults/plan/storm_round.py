@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from compose.protocols import CLIENT, Edge
+from faults.kinds.fault.step import EdgesStep, Step
 from faults.kinds.registry import kind_of
-from faults.kinds.step import EdgesStep, Step
 from faults.targets.edges import Arrow, EdgeSet, end_names, joins
 from faults.targets.facts import Facts
 from faults.targets.shapes import possible_edges

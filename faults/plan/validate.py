@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from faults.errors import BadStep
+from faults.kinds.fault.step import After, At, Start, Step, When
 from faults.kinds.registry import kind_of
-from faults.kinds.step import After, At, Start, Step, When
 from faults.plan.as_planned import as_planned
 from faults.plan.parse import PlannedStep
 from faults.plan.release_order import check_levels, check_releases

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from compose.errors import ComposeError
 from compose.protocols import PartitionState
 from faults.errors import NoTarget
-from faults.kinds.step import When
+from faults.kinds.fault.step import When
 from faults.schedule.known import KnownRoles, NewestRoles
 from faults.schedule.probes import UNREADABLE, Probes
 from faults.schedule.step_state import StepState

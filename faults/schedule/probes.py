@@ -12,7 +12,7 @@ from typing import TypeVar
 from compose.errors import ComposeError
 from compose.protocols import Cluster, PartitionState, View
 from faults.clock import Clock, ns
-from faults.kinds.evidence import Counter, CounterSample, moved
+from faults.kinds.fault.evidence import Counter, CounterSample, moved
 from faults.schedule.known import Known, Read, by_place, newest
 
 _STALE_NS = ns(2.5)

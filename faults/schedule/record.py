@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Literal
 
-from faults.kinds.base import MeasuredLog
+from faults.kinds.fault.base import MeasuredLog
 
 Stage = Literal[
     "waiting",

@@ -12,11 +12,11 @@ from compose.errors import ComposeError
 from compose.protocols import Cluster, View
 from faults.clock import Clock, ns
 from faults.errors import NoTarget
-from faults.kinds.base import Fault, Injection, Outages
-from faults.kinds.evidence import Counter, CounterSample
-from faults.kinds.node_holds import Holds
+from faults.kinds.fault.base import Fault, Injection, Outages
+from faults.kinds.fault.evidence import Counter, CounterSample
+from faults.kinds.fault.node_holds import Holds
+from faults.kinds.fault.step import ResolvedTargets, Step
 from faults.kinds.registry import kind_of
-from faults.kinds.step import ResolvedTargets, Step
 from faults.schedule.known import PARTITIONS_GOOD_NS, KnownRoles, NewestRoles
 from faults.schedule.probes import SHORTEST_NS, Isr, Probes, all_moved
 from faults.targets.roles import Roles

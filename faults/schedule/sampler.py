@@ -6,8 +6,8 @@ from functools import partial
 
 from compose.kafka.coordinators import INTERNAL, TRANSACTION_LOG
 from faults.clock import Clock, ns
+from faults.kinds.fault.step import After, At, Step, When
 from faults.kinds.registry import kind_of
-from faults.kinds.step import After, At, Step, When
 from faults.schedule.probes import Probes
 from faults.schedule.step_state import StepState
 from faults.targets.conditions import ControllerMoved, CoordinatorMoved

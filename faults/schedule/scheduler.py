@@ -17,8 +17,8 @@ from threading import Event
 from compose.host.threads import started_pool
 from compose.protocols import Cluster, View
 from faults.clock import Clock
-from faults.kinds.node_holds import Holds
-from faults.kinds.step import Step
+from faults.kinds.fault.node_holds import Holds
+from faults.kinds.fault.step import Step
 from faults.schedule.event_loop import EventLoop, Running
 from faults.schedule.events import Events, LastAck, LastFencing, no_acks, no_fencings
 from faults.schedule.probes import Probes

@@ -16,10 +16,10 @@ from typing import TypeGuard
 from compose.errors import ComposeError
 from faults.clock import Clock, ns
 from faults.errors import NotInjected
-from faults.kinds.base import VACANT_S, Fault, Ongoing
-from faults.kinds.evidence import STILL_NS, Evidence, NotYet, Proven
+from faults.kinds.fault.base import VACANT_S, Fault, Ongoing
+from faults.kinds.fault.evidence import STILL_NS, Evidence, NotYet, Proven
+from faults.kinds.fault.step import After, At, When
 from faults.kinds.registry import kind_of
-from faults.kinds.step import After, At, When
 from faults.schedule.events import Events
 from faults.schedule.record import Reporter, Stage
 from faults.schedule.resolve_targets import Ready, Resolver, Vacant

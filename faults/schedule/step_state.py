@@ -7,10 +7,10 @@ from types import MappingProxyType
 
 from faults.clock import ns
 from faults.errors import NotInjected
-from faults.kinds.base import Fault, Outage, Outages
-from faults.kinds.evidence import Evidence, seconds
-from faults.kinds.node_holds import CutShort
-from faults.kinds.step import Step
+from faults.kinds.fault.base import Fault, Outage, Outages
+from faults.kinds.fault.evidence import Evidence, seconds
+from faults.kinds.fault.node_holds import CutShort
+from faults.kinds.fault.step import Step
 from faults.schedule.record import FaultEvent, FaultRecord, Stage, as_json
 from faults.schedule.resolve_targets import Ready, Vacant
 from faults.targets.moments import Moment

@@ -18,8 +18,8 @@ from ruamel.yaml import YAML
 from compose.spec.topology import Topology
 from faults.errors import BadStep
 from faults.kinds.clock.clock_skew import clocks_of
+from faults.kinds.fault.step import Step
 from faults.kinds.process.rolling_upgrade import RollingUpgradeStep
-from faults.kinds.step import Step
 from faults.plan.blocks import is_written_out
 from faults.plan.parse import parse_plan, write_step
 from faults.plan.storm import KEYS as STORM_KEYS

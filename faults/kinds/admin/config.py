@@ -24,11 +24,11 @@ from faults.kinds.admin.settings_text import (
     write_settings,
 )
 from faults.kinds.admin.topic_step import ClusterStep, parse_topic, topic_facts
-from faults.kinds.base import Injection, check_free, claim
-from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
-from faults.kinds.kind import BY_CONTROLLERS, Cost, FaultKind
-from faults.kinds.recovery import and_in_sync
-from faults.kinds.step import Head, ResolvedTargets, Words
+from faults.kinds.fault.base import Injection, check_free, claim
+from faults.kinds.fault.evidence import Evidence, NotYet, Proven, by_name
+from faults.kinds.fault.kind import BY_CONTROLLERS, Cost, FaultKind
+from faults.kinds.fault.step import Head, ResolvedTargets, Words
+from faults.kinds.shared.recovery import and_in_sync
 from faults.targets.facts import Facts, check_target
 from faults.targets.roles import Roles
 from faults.targets.target import Target, TopicPartition, parse_target

@@ -20,11 +20,11 @@ from faults.kinds.admin.topic_step import (
     states_of,
     topic_facts,
 )
-from faults.kinds.base import Injection, check_free, claim
-from faults.kinds.evidence import Evidence, NotYet, Proven
-from faults.kinds.kind import BY_CONTROLLERS, FaultKind
-from faults.kinds.recovery import isr_is_short
-from faults.kinds.step import Head, Words
+from faults.kinds.fault.base import Injection, check_free, claim
+from faults.kinds.fault.evidence import Evidence, NotYet, Proven
+from faults.kinds.fault.kind import BY_CONTROLLERS, FaultKind
+from faults.kinds.fault.step import Head, Words
+from faults.kinds.shared.recovery import isr_is_short
 from faults.targets.facts import Facts
 from faults.tasks import as_job
 

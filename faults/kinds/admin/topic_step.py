@@ -8,8 +8,8 @@ from typing import ClassVar, Self, TypeVar
 from compose.admin_protocol import Place
 from compose.protocols import PartitionState
 from faults.errors import BadStep
-from faults.kinds.base import Injection
-from faults.kinds.step import Head, ResolvedTargets, Step, Words
+from faults.kinds.fault.base import Injection
+from faults.kinds.fault.step import Head, ResolvedTargets, Step, Words
 from faults.targets.facts import Facts, TopicFacts
 from faults.targets.roles import Roles
 from faults.targets.target import TopicPartition

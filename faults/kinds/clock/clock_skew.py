@@ -23,11 +23,11 @@ from typing import ClassVar, Self
 from checkers.history.clocks.node_clocks import KIND, offset_ms
 from compose.protocols import ClockAhead
 from faults.errors import BadStep, NoTarget
-from faults.kinds.base import UP, Injection, all_alive, check_free, claim, fit_node, try_all
-from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
-from faults.kinds.kind import Cost, FaultKind
-from faults.kinds.recovery import answering
-from faults.kinds.step import Head, Step, TargetStep, Words
+from faults.kinds.fault.base import UP, Injection, all_alive, check_free, claim, fit_node, try_all
+from faults.kinds.fault.evidence import Evidence, NotYet, Proven, by_name
+from faults.kinds.fault.kind import Cost, FaultKind
+from faults.kinds.fault.step import Head, Step, TargetStep, Words
+from faults.kinds.shared.recovery import answering
 from faults.targets.facts import Facts
 from faults.targets.target import parse_target
 from faults.tasks import as_job

@@ -23,13 +23,13 @@ from typing import ClassVar
 
 from compose.errors import ComposeError
 from faults.clock import ns
-from faults.kinds.base import Fault, Injection, all_alive, check_free, claim, try_all, try_tasks
 from faults.kinds.disk.log_dir import METADATA, LogDirStep, check_thawed, thawed_node
 from faults.kinds.disk.offline import OfflineDirectory
-from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
-from faults.kinds.kind import Cost, FaultKind, Takes
-from faults.kinds.outage import bring_back, close_edges, exit_codes, note_end, thaw_first
-from faults.kinds.recovery import answering
+from faults.kinds.fault.base import Fault, Injection, all_alive, check_free, claim, try_all, try_tasks
+from faults.kinds.fault.evidence import Evidence, NotYet, Proven, by_name
+from faults.kinds.fault.kind import Cost, FaultKind, Takes
+from faults.kinds.shared.outage import bring_back, close_edges, exit_codes, note_end, thaw_first
+from faults.kinds.shared.recovery import answering
 from faults.tasks import Task, as_job, in_background, sleep_until
 
 AGAIN_NS = ns(0.25)

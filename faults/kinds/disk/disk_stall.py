@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar
 
-from faults.kinds.base import Injection, all_alive, fit_node, try_all
 from faults.kinds.disk.log_dir import LogDirStep, check_thawed, note_replicas
-from faults.kinds.evidence import (
+from faults.kinds.fault.base import Injection, all_alive, fit_node, try_all
+from faults.kinds.fault.evidence import (
     CounterSample,
     Evidence,
     NotYet,
@@ -23,8 +23,8 @@ from faults.kinds.evidence import (
     moved,
     seconds,
 )
-from faults.kinds.kind import FaultKind, Takes, one_node
-from faults.kinds.recovery import growing
+from faults.kinds.fault.kind import FaultKind, Takes, one_node
+from faults.kinds.shared.recovery import growing
 from faults.tasks import as_job
 
 

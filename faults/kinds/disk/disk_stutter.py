@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar, Self
 
-from faults.kinds.base import Injection, all_alive
 from faults.kinds.disk.log_dir import (
     KEY,
     check_log_dir,
@@ -22,11 +21,12 @@ from faults.kinds.disk.log_dir import (
     parse_log_dir,
     write_log_dir,
 )
-from faults.kinds.evidence import Evidence
-from faults.kinds.kind import FaultKind, Takes
-from faults.kinds.pulse_train import PulsedStep, PulseTrain, Switch, parse_length
-from faults.kinds.recovery import growing
-from faults.kinds.step import Head, Words
+from faults.kinds.fault.base import Injection, all_alive
+from faults.kinds.fault.evidence import Evidence
+from faults.kinds.fault.kind import FaultKind, Takes
+from faults.kinds.fault.step import Head, Words
+from faults.kinds.shared.pulse_train import PulsedStep, PulseTrain, Switch, parse_length
+from faults.kinds.shared.recovery import growing
 from faults.targets.facts import Facts
 from faults.targets.target import parse_target
 from faults.tasks import Task, as_job

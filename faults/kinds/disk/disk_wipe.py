@@ -21,13 +21,13 @@ from typing import ClassVar, Literal, Self, get_args
 
 from faults.choices import parse_choice
 from faults.errors import BadStep
-from faults.kinds.base import UP, Injection, alive, check_fit
 from faults.kinds.disk.log_dir import KEY, check_log_dir, note_replicas, parse_log_dir, write_log_dir
-from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
-from faults.kinds.kind import Cost, FaultKind, Takes, one_node
-from faults.kinds.outage import SIGKILLED, bring_back, close_edges, exit_codes, kill, measure_logs
-from faults.kinds.recovery import answering
-from faults.kinds.step import Head, TargetStep, Words
+from faults.kinds.fault.base import UP, Injection, alive, check_fit
+from faults.kinds.fault.evidence import Evidence, NotYet, Proven, by_name
+from faults.kinds.fault.kind import Cost, FaultKind, Takes, one_node
+from faults.kinds.fault.step import Head, TargetStep, Words
+from faults.kinds.shared.outage import SIGKILLED, bring_back, close_edges, exit_codes, kill, measure_logs
+from faults.kinds.shared.recovery import answering
 from faults.targets.facts import Facts
 from faults.targets.target import parse_target
 from faults.tasks import as_job

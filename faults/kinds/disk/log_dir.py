@@ -12,8 +12,8 @@ from typing import ClassVar, Self
 
 from compose.errors import NodeStateError
 from faults.errors import BadStep, NoTarget
-from faults.kinds.base import Injection, StepT, fit_node
-from faults.kinds.step import Head, TargetStep, Words
+from faults.kinds.fault.base import Injection, StepT, fit_node
+from faults.kinds.fault.step import Head, TargetStep, Words
 from faults.numbers import parse_number
 from faults.targets.facts import Facts
 from faults.targets.target import parse_target

@@ -17,13 +17,13 @@ from functools import partial
 from typing import ClassVar
 
 from faults.errors import BadStep
-from faults.kinds.base import Injection, try_tasks
 from faults.kinds.disk.log_dir import KEY, METADATA, LogDirStep, check_thawed, thawed_node
 from faults.kinds.disk.lost import Lost
 from faults.kinds.disk.offline import OfflineDirectory
-from faults.kinds.evidence import Evidence, Proven
-from faults.kinds.kind import Cost, FaultKind, Takes
-from faults.kinds.step import TargetStep
+from faults.kinds.fault.base import Injection, try_tasks
+from faults.kinds.fault.evidence import Evidence, Proven
+from faults.kinds.fault.kind import Cost, FaultKind, Takes
+from faults.kinds.fault.step import TargetStep
 from faults.targets.facts import Facts
 from faults.tasks import Task, as_job
 

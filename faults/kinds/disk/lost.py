@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from faults.kinds.base import Injection, StepT
-from faults.kinds.evidence import by_name, shorter_by
+from faults.kinds.fault.base import Injection, StepT
+from faults.kinds.fault.evidence import by_name, shorter_by
 
 
 @dataclass(slots=True)

@@ -19,12 +19,12 @@ from typing import Generic
 
 from compose.protocols import ContainerState, PartitionState
 from faults.errors import NoTarget
-from faults.kinds.base import UP, Injection, StepT, all_alive, unfit
 from faults.kinds.disk.log_dir import note_replicas
 from faults.kinds.disk.lost import Lost
-from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
-from faults.kinds.outage import bring_back, close_edges, stop_or_kill
-from faults.kinds.recovery import answering, incoming
+from faults.kinds.fault.base import UP, Injection, StepT, all_alive, unfit
+from faults.kinds.fault.evidence import Evidence, NotYet, Proven, by_name
+from faults.kinds.shared.outage import bring_back, close_edges, stop_or_kill
+from faults.kinds.shared.recovery import answering, incoming
 from faults.tasks import Task, in_background
 
 NO_LEADER = -1

@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar
 
-from faults.kinds.base import UP, Injection, alive, check_fit, try_all
 from faults.kinds.disk.lost import Lost
-from faults.kinds.evidence import Evidence, NotYet, Proven, by_name, seconds
-from faults.kinds.kind import Cost, FaultKind, Takes, one_node
-from faults.kinds.outage import (
+from faults.kinds.fault.base import UP, Injection, alive, check_fit, try_all
+from faults.kinds.fault.evidence import Evidence, NotYet, Proven, by_name, seconds
+from faults.kinds.fault.kind import Cost, FaultKind, Takes, one_node
+from faults.kinds.fault.step import TargetStep
+from faults.kinds.shared.outage import (
     SIGKILLED,
     bring_back,
     close_edges,
@@ -28,8 +29,7 @@ from faults.kinds.outage import (
     measure_logs,
     thaw_first,
 )
-from faults.kinds.recovery import answering
-from faults.kinds.step import TargetStep
+from faults.kinds.shared.recovery import answering
 from faults.tasks import as_job
 
 

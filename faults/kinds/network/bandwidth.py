@@ -9,11 +9,11 @@ from random import Random
 from typing import ClassVar, Self
 
 from compose.impairments import Throttled
-from faults.kinds.kind import FaultKind, StormRule
+from faults.kinds.fault.kind import FaultKind, StormRule
+from faults.kinds.fault.step import EdgesStep, Head, Step, Words, edges_of
 from faults.kinds.network.directions import parse_direction
 from faults.kinds.network.samples import PREPARES_S
 from faults.kinds.network.slow_transfer import SHORTEST_HOLD_S, SlowTransfer, SlowTransferStep, check_rate
-from faults.kinds.step import EdgesStep, Head, Step, Words, edges_of
 from faults.sizes import parse_rate, write_rate
 from faults.targets.draw import draw_edges_of
 from faults.targets.facts import Facts

@@ -3,7 +3,7 @@
 from compose.impairments import BOTH, Direction
 from faults.choices import parse_choice
 from faults.errors import BadStep
-from faults.kinds.step import Words
+from faults.kinds.fault.step import Words
 
 
 def parse_direction(words: Words) -> Direction:

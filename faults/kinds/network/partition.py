@@ -21,12 +21,12 @@ from compose.protocols import CutMode, Edge, Reached
 from faults.choices import parse_choice
 from faults.durations import write_duration
 from faults.errors import BadStep
-from faults.kinds.base import Injection
-from faults.kinds.evidence import Evidence, NotYet, Proven, Stillness, by_name, moved, seconds
-from faults.kinds.kind import FaultKind, StormRule
+from faults.kinds.fault.base import Injection
+from faults.kinds.fault.evidence import Evidence, NotYet, Proven, Stillness, by_name, moved, seconds
+from faults.kinds.fault.kind import FaultKind, StormRule
+from faults.kinds.fault.step import EdgesStep, Head, Step, Words, edges_of
 from faults.kinds.network.directions import parse_directions, write_directions
-from faults.kinds.recovery import PROBE_S, isr_is_short
-from faults.kinds.step import EdgesStep, Head, Step, Words, edges_of
+from faults.kinds.shared.recovery import PROBE_S, isr_is_short
 from faults.targets.draw import draw_edges_of
 from faults.targets.facts import Facts
 from faults.targets.target import Target

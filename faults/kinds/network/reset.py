@@ -13,12 +13,12 @@ from typing import ClassVar, Self
 
 from compose.impairments import Direction, Reset
 from compose.protocols import Edge
-from faults.kinds.base import Injection
-from faults.kinds.evidence import Evidence, NotYet, Proven
-from faults.kinds.kind import FaultKind, StormRule
+from faults.kinds.fault.base import Injection
+from faults.kinds.fault.evidence import Evidence, NotYet, Proven
+from faults.kinds.fault.kind import FaultKind, StormRule
+from faults.kinds.fault.step import EdgesStep, Head, Step, Words, edges_of
 from faults.kinds.network.directions import parse_direction
-from faults.kinds.recovery import PROBE_S, isr_is_short
-from faults.kinds.step import EdgesStep, Head, Step, Words, edges_of
+from faults.kinds.shared.recovery import PROBE_S, isr_is_short
 from faults.targets.draw import draw_edges_of
 from faults.targets.facts import Facts
 from faults.targets.target import Target

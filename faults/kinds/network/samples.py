@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from compose.protocols import Edge, Timed
 from faults.clock import Clock, ns
-from faults.kinds.evidence import NotYet
+from faults.kinds.fault.evidence import NotYet
 
 TimedT = TypeVar("TimedT", bound=Timed)
 

@@ -12,7 +12,8 @@ from typing import ClassVar, Self
 from compose.impairments import Sliced
 from faults.durations import parse_duration, write_duration
 from faults.errors import BadStep
-from faults.kinds.kind import FaultKind, StormRule
+from faults.kinds.fault.kind import FaultKind, StormRule
+from faults.kinds.fault.step import EdgesStep, Head, Step, Words, edges_of
 from faults.kinds.network.directions import parse_direction
 from faults.kinds.network.samples import PREPARES_S
 from faults.kinds.network.slow_transfer import (
@@ -22,7 +23,6 @@ from faults.kinds.network.slow_transfer import (
     SlowTransferStep,
     check_rate,
 )
-from faults.kinds.step import EdgesStep, Head, Step, Words, edges_of
 from faults.sizes import parse_size, write_size
 from faults.targets.draw import draw_edges_of
 from faults.targets.facts import Facts

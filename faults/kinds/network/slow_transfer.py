@@ -23,11 +23,11 @@ from typing import Generic, TypeVar
 from compose.impairments import Direction, Impairment
 from compose.protocols import Edge, Transfer
 from faults.errors import BadStep
-from faults.kinds.base import Injection
-from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
+from faults.kinds.fault.base import Injection
+from faults.kinds.fault.evidence import Evidence, NotYet, Proven, by_name
+from faults.kinds.fault.step import EdgesStep
 from faults.kinds.network.samples import Shown, least_added_before
-from faults.kinds.recovery import PROBE_S, isr_is_short
-from faults.kinds.step import EdgesStep
+from faults.kinds.shared.recovery import PROBE_S, isr_is_short
 from faults.sizes import write_rate
 from faults.tasks import as_job
 

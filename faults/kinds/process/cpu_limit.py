@@ -15,11 +15,11 @@ from random import Random
 from typing import ClassVar, Self
 
 from faults.errors import BadStep, NoTarget
-from faults.kinds.base import UP, Injection, all_alive, check_free, claim, fit_node, try_all
-from faults.kinds.evidence import Evidence, NotYet, Proven, by_name, moved, seconds
-from faults.kinds.kind import FaultKind, StormRule
-from faults.kinds.recovery import answering
-from faults.kinds.step import Head, Step, TargetStep, Words
+from faults.kinds.fault.base import UP, Injection, all_alive, check_free, claim, fit_node, try_all
+from faults.kinds.fault.evidence import Evidence, NotYet, Proven, by_name, moved, seconds
+from faults.kinds.fault.kind import FaultKind, StormRule
+from faults.kinds.fault.step import Head, Step, TargetStep, Words
+from faults.kinds.shared.recovery import answering
 from faults.targets.facts import Facts
 from faults.targets.target import Target, parse_target
 from faults.tasks import as_job

@@ -16,11 +16,11 @@ from functools import partial
 from typing import ClassVar, Self
 
 from faults.errors import BadStep, NoTarget
-from faults.kinds.base import UP, Injection, all_alive, check_free, claim, fit_node, try_all
-from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
-from faults.kinds.kind import FaultKind, Takes
-from faults.kinds.recovery import answering
-from faults.kinds.step import Head, TargetStep, Words
+from faults.kinds.fault.base import UP, Injection, all_alive, check_free, claim, fit_node, try_all
+from faults.kinds.fault.evidence import Evidence, NotYet, Proven, by_name
+from faults.kinds.fault.kind import FaultKind, Takes
+from faults.kinds.fault.step import Head, TargetStep, Words
+from faults.kinds.shared.recovery import answering
 from faults.sizes import parse_mib, write_mib
 from faults.targets.target import parse_target
 from faults.tasks import as_job

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar
 
-from faults.kinds.base import UP, Injection, all_alive, fit_node, try_all
-from faults.kinds.evidence import Evidence, NotYet, Proven, Stillness, by_name, moved, seconds
-from faults.kinds.kind import FaultKind, one_node
-from faults.kinds.recovery import answering
-from faults.kinds.step import TargetStep
+from faults.kinds.fault.base import UP, Injection, all_alive, fit_node, try_all
+from faults.kinds.fault.evidence import Evidence, NotYet, Proven, Stillness, by_name, moved, seconds
+from faults.kinds.fault.kind import FaultKind, one_node
+from faults.kinds.fault.step import TargetStep
+from faults.kinds.shared.recovery import answering
 from faults.tasks import as_job
 
 

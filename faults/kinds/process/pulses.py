@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import ClassVar
 
-from faults.kinds.base import Injection, all_alive
-from faults.kinds.evidence import Evidence
-from faults.kinds.kind import FaultKind, StormRule
-from faults.kinds.pulse_train import PULSES as LEAST_PULSES
-from faults.kinds.pulse_train import SHORTEST_S, PulsedStep, PulseTrain, Switch
-from faults.kinds.recovery import answering
-from faults.kinds.step import Head, Step
+from faults.kinds.fault.base import Injection, all_alive
+from faults.kinds.fault.evidence import Evidence
+from faults.kinds.fault.kind import FaultKind, StormRule
+from faults.kinds.fault.step import Head, Step
+from faults.kinds.shared.pulse_train import PULSES as LEAST_PULSES
+from faults.kinds.shared.pulse_train import SHORTEST_S, PulsedStep, PulseTrain, Switch
+from faults.kinds.shared.recovery import answering
 from faults.targets.facts import Facts
 from faults.targets.target import Target
 from faults.tasks import Task, as_job

@@ -14,11 +14,11 @@ from typing import Generic, TypeVar
 
 from compose.errors import ComposeError, NodeNotReady, NodeStateError
 from faults.clock import ns
-from faults.kinds.base import VACANT_S, Injection, unfit
-from faults.kinds.evidence import Evidence
-from faults.kinds.outage import bring_back
-from faults.kinds.recovery import answering
-from faults.kinds.step import TargetStep
+from faults.kinds.fault.base import VACANT_S, Injection, unfit
+from faults.kinds.fault.evidence import Evidence
+from faults.kinds.fault.step import TargetStep
+from faults.kinds.shared.outage import bring_back
+from faults.kinds.shared.recovery import answering
 from faults.tasks import Task, as_job, in_background, sleep_until
 
 TargetStepT = TypeVar("TargetStepT", bound=TargetStep)

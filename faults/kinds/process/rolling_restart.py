@@ -14,13 +14,13 @@ from typing import ClassVar, Literal, Self, get_args
 from faults.choices import parse_choice
 from faults.durations import parse_duration, write_duration
 from faults.errors import BadStep
-from faults.kinds.base import all_alive, check_fit
-from faults.kinds.evidence import Evidence, NotYet, Proven, by_name, seconds
-from faults.kinds.kind import Cost, FaultKind, Takes
-from faults.kinds.outage import SIGKILLED, STOPPED, close_edges, close_edges_behind, kill, stop_or_kill
+from faults.kinds.fault.base import all_alive, check_fit
+from faults.kinds.fault.evidence import Evidence, NotYet, Proven, by_name, seconds
+from faults.kinds.fault.kind import Cost, FaultKind, Takes
+from faults.kinds.fault.step import Head, TargetStep, Words
 from faults.kinds.process.roll import Roll
-from faults.kinds.recovery import not_serving, under_replicated
-from faults.kinds.step import Head, TargetStep, Words
+from faults.kinds.shared.outage import SIGKILLED, STOPPED, close_edges, close_edges_behind, kill, stop_or_kill
+from faults.kinds.shared.recovery import not_serving, under_replicated
 from faults.targets.facts import Facts
 from faults.targets.target import parse_target
 from faults.tasks import Task, in_background

@@ -22,13 +22,13 @@ from compose.releases.upgrades import version_of
 from compose.spec.topology import release_numbers
 from faults.choices import parse_choice
 from faults.errors import BadStep, NoTarget
-from faults.kinds.base import all_alive
-from faults.kinds.evidence import Evidence, NotYet, Proven, by_name, seconds
-from faults.kinds.kind import Cost, FaultKind, Takes
-from faults.kinds.outage import STOPPED, close_edges_behind, stop_or_kill
+from faults.kinds.fault.base import all_alive
+from faults.kinds.fault.evidence import Evidence, NotYet, Proven, by_name, seconds
+from faults.kinds.fault.kind import Cost, FaultKind, Takes
+from faults.kinds.fault.step import Head, TargetStep, Words
 from faults.kinds.process.roll import Roll
-from faults.kinds.recovery import not_serving, under_replicated
-from faults.kinds.step import Head, TargetStep, Words
+from faults.kinds.shared.outage import STOPPED, close_edges_behind, stop_or_kill
+from faults.kinds.shared.recovery import not_serving, under_replicated
 from faults.targets.facts import Facts
 from faults.targets.target import parse_target
 from faults.tasks import Task

@@ -7,12 +7,12 @@ Recovery: the node answers again; the ISR is what it was.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from faults.kinds.base import Injection, alive
-from faults.kinds.evidence import Evidence
-from faults.kinds.kind import Cost, FaultKind, Takes, one_node
-from faults.kinds.outage import STOPPED, all_ended, bring_back, close_edges_behind, stop_or_kill
-from faults.kinds.recovery import answering
-from faults.kinds.step import TargetStep
+from faults.kinds.fault.base import Injection, alive
+from faults.kinds.fault.evidence import Evidence
+from faults.kinds.fault.kind import Cost, FaultKind, Takes, one_node
+from faults.kinds.fault.step import TargetStep
+from faults.kinds.shared.outage import STOPPED, all_ended, bring_back, close_edges_behind, stop_or_kill
+from faults.kinds.shared.recovery import answering
 from faults.tasks import Task, as_job
 
 

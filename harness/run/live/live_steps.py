@@ -27,7 +27,7 @@ from compose.kafka.view import ClusterView
 from compose.protocols import Cluster, MetadataLog
 from compose.spec import images
 from faults.clock import SystemClock
-from faults.kinds.base import try_all
+from faults.kinds.fault.base import try_all
 from faults.schedule.events import no_acks, no_fencings
 from faults.schedule.record import FaultEvent, FaultRecord
 from faults.schedule.scheduler import run_schedule

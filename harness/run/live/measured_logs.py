@@ -6,7 +6,7 @@ from pathlib import Path
 
 from checkers.history.rows import TopicPartition
 from checkers.history.tables import NONE
-from faults.kinds.base import MeasuredLog
+from faults.kinds.fault.base import MeasuredLog
 from workloads.record.recorder import table_journal
 
 

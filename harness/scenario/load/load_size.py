@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from compose.spec.topology import Topology
 from faults.durations import parse_duration
-from faults.kinds.step import After, At, Step, TargetStep, When
+from faults.kinds.fault.step import After, At, Step, TargetStep, When
 from faults.targets.moments import Combined, StepMoment, time_of
 from harness.scenario.model import Scenario, topology_of
 

@@ -44,12 +44,12 @@ from faults.kinds.clock.clock_skew import ClockSkewStep
 from faults.kinds.disk.disk_stutter import DiskStutterStep
 from faults.kinds.disk.disk_wipe import DiskWipeStep
 from faults.kinds.disk.log_dir_failure import LogDirFailureStep
+from faults.kinds.fault.step import After, At, ResolvedTargets, Step, When
 from faults.kinds.network.latency import LatencyStep
 from faults.kinds.network.partition import PartitionStep
 from faults.kinds.process.pulses import PulsesStep
 from faults.kinds.process.rolling_restart import RollingRestartStep
 from faults.kinds.process.rolling_upgrade import RollingUpgradeStep
-from faults.kinds.step import After, At, ResolvedTargets, Step, When
 from faults.targets.moments import StepMoment, time_of
 from faults.targets.roles import Roles
 from harness.scenario.resolve import Resolved

@@ -19,11 +19,11 @@ from faults.kinds.admin.features.feature import FEATURES
 from faults.kinds.admin.features.said import level_now, not_said, serving
 from faults.kinds.admin.settings_text import MIN_ISR
 from faults.kinds.admin.topic_step import ClusterStep
-from faults.kinds.base import Injection, check_free, claim
-from faults.kinds.evidence import Evidence, NotYet, Proven
-from faults.kinds.kind import BY_CONTROLLERS, Cost, FaultKind
-from faults.kinds.recovery import and_in_sync
-from faults.kinds.step import Head, Words
+from faults.kinds.fault.base import Injection, check_free, claim
+from faults.kinds.fault.evidence import Evidence, NotYet, Proven
+from faults.kinds.fault.kind import BY_CONTROLLERS, Cost, FaultKind
+from faults.kinds.fault.step import Head, Words
+from faults.kinds.shared.recovery import and_in_sync
 from faults.tasks import as_job
 
 IN_ORDER = (METADATA_VERSION, *(feature for feature in FEATURES if feature != METADATA_VERSION))

@@ -25,11 +25,11 @@ from faults.clock import ns
 from faults.errors import NoTarget
 from faults.kinds.admin.features.said import level_now, not_said
 from faults.kinds.admin.topic_step import ClusterStep
-from faults.kinds.base import Injection, check_free, claim
-from faults.kinds.evidence import Evidence, NotYet, Proven
-from faults.kinds.kind import BY_CONTROLLERS, Cost, FaultKind
-from faults.kinds.recovery import and_in_sync
-from faults.kinds.step import Head, Words
+from faults.kinds.fault.base import Injection, check_free, claim
+from faults.kinds.fault.evidence import Evidence, NotYet, Proven
+from faults.kinds.fault.kind import BY_CONTROLLERS, Cost, FaultKind
+from faults.kinds.fault.step import Head, Words
+from faults.kinds.shared.recovery import and_in_sync
 from faults.tasks import Task, as_job, in_background, sleep_until
 
 OF_THE_DOWNGRADE = re.compile(r"downgrad", re.IGNORECASE)

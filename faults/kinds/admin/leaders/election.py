@@ -12,9 +12,9 @@ from compose.admin_protocol import ElectionKind, Place
 from compose.protocols import PartitionState
 from faults.errors import NoTarget
 from faults.kinds.admin.topic_step import TopicStepT, states_of
-from faults.kinds.base import Injection
-from faults.kinds.evidence import Evidence, NotYet, Proven
-from faults.kinds.recovery import isr_is_short
+from faults.kinds.fault.base import Injection
+from faults.kinds.fault.evidence import Evidence, NotYet, Proven
+from faults.kinds.shared.recovery import isr_is_short
 from faults.tasks import as_job
 
 

@@ -12,7 +12,7 @@ from compose.protocols import PartitionState
 from faults.errors import BadStep
 from faults.kinds.admin.leaders.election import Election
 from faults.kinds.admin.topic_step import TopicStep, replicas_of, topic_facts
-from faults.kinds.kind import BY_CONTROLLERS, FaultKind
+from faults.kinds.fault.kind import BY_CONTROLLERS, FaultKind
 from faults.targets.facts import Facts
 
 

@@ -11,7 +11,7 @@ from compose.admin_protocol import ElectionKind
 from compose.protocols import PartitionState
 from faults.kinds.admin.leaders.election import Election
 from faults.kinds.admin.topic_step import TopicStep
-from faults.kinds.kind import BY_CONTROLLERS, FaultKind
+from faults.kinds.fault.kind import BY_CONTROLLERS, FaultKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

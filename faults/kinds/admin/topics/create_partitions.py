@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from faults.kinds.admin.topics.own_topic import OwnTopic, OwnTopicStep
-from faults.kinds.kind import BY_CONTROLLERS, FaultKind
+from faults.kinds.fault.kind import BY_CONTROLLERS, FaultKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

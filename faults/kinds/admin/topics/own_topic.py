@@ -6,10 +6,10 @@ from typing import ClassVar, Generic, Self, TypeVar
 
 from faults.errors import BadStep
 from faults.kinds.admin.topic_step import ClusterStep
-from faults.kinds.base import Injection
-from faults.kinds.evidence import Evidence, NotYet, Proven
-from faults.kinds.recovery import isr_is_short
-from faults.kinds.step import Head, Words
+from faults.kinds.fault.base import Injection
+from faults.kinds.fault.evidence import Evidence, NotYet, Proven
+from faults.kinds.fault.step import Head, Words
+from faults.kinds.shared.recovery import isr_is_short
 from faults.numbers import parse_number
 from faults.targets.facts import Facts
 from faults.tasks import as_job

@@ -10,7 +10,7 @@ from compose.cluster.start import DockerCluster
 from compose.errors import NodeStateError
 from compose.kafka.view import ClusterView
 from compose.setup import doctor
-from faults.kinds.evidence import shorter_by
+from faults.kinds.fault.evidence import shorter_by
 from shared.partitions import partition
 
 RECORDS, BYTES = 300, 1000

@@ -7,9 +7,9 @@ import pytest
 
 from compose.errors import NodeStateError
 from faults.clock import ns
-from faults.kinds.base import Outage, Outages, try_all
-from faults.kinds.evidence import Stillness, moved
-from faults.kinds.node_holds import CutShort, Holds
+from faults.kinds.fault.base import Outage, Outages, try_all
+from faults.kinds.fault.evidence import Stillness, moved
+from faults.kinds.fault.node_holds import CutShort, Holds
 
 
 def test_a_hold_lasts_until_its_last_owner_releases_it() -> None:

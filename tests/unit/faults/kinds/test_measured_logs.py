@@ -5,7 +5,7 @@ from fakes.world import fault_steps
 from fakes.world.fault_world import World
 
 from compose.errors import DiskError
-from faults.kinds.base import MeasuredLog
+from faults.kinds.fault.base import MeasuredLog
 from faults.schedule.record import FaultRecord
 
 KILL = {"do": "kill", "target": "leader", "for": "3s"}

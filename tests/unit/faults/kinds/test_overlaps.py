@@ -10,9 +10,9 @@ from fakes.world.fault_world import ORDERS, Inline, World, WorldView
 
 from compose.errors import ComposeError, DiskError
 from faults.clock import ns
-from faults.kinds.base import Fault, Injection
-from faults.kinds.evidence import CounterSample
-from faults.kinds.node_holds import Holds
+from faults.kinds.fault.base import Fault, Injection
+from faults.kinds.fault.evidence import CounterSample
+from faults.kinds.fault.node_holds import Holds
 from faults.kinds.registry import kind_of
 from faults.plan.parse import parse_steps
 from faults.schedule.event_loop import EventLoop

@@ -7,7 +7,7 @@ import pytest
 from fakes.world.cluster import full_mesh
 
 from faults.errors import BadStep
-from faults.kinds.step import At
+from faults.kinds.fault.step import At
 from faults.plan.parse import parse_plan, parse_steps, write_step
 from faults.plan.validate import validate, validate_plan
 from faults.targets.facts import Facts, TopicFacts

@@ -8,9 +8,9 @@ from fakes.world.view import partition
 from compose.protocols import PartitionOffsets, PartitionState
 from faults.durations import parse_duration
 from faults.errors import BadStep
+from faults.kinds.fault.step import After, At, When
 from faults.kinds.network.partition import PartitionStep
 from faults.kinds.process.kill import KillStep
-from faults.kinds.step import After, At, When
 from faults.plan.parse import parse_step, parse_steps, write_step
 from faults.targets.conditions import (
     BrokerFenced,

@@ -10,9 +10,9 @@ from fakes.world.cluster import full_mesh
 
 from faults.durations import write_duration
 from faults.errors import BadStep
+from faults.kinds.fault.step import After, At, EdgesStep, Step, TargetStep
 from faults.kinds.process.pulses import PulsesStep
 from faults.kinds.registry import KINDS
-from faults.kinds.step import After, At, EdgesStep, Step, TargetStep
 from faults.plan.parse import parse_steps, write_step
 from faults.plan.storm import STRENGTHS, Storm, longest_s, parse_storm, shortest_s, storm
 from faults.plan.storm_draw import Range

@@ -11,7 +11,7 @@ from fakes.world.fault_world import LAG_NS, Aside, Inline, Slow, World, WorldVie
 
 from compose.protocols import PartitionState
 from faults.clock import ns
-from faults.kinds.step import Step
+from faults.kinds.fault.step import Step
 from faults.plan.parse import parse_steps
 from faults.schedule import step_runner
 from faults.schedule.record import FaultRecord

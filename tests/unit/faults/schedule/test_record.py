@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from checkers.history.tables import TABLES, write_table
-from faults.kinds.base import MeasuredLog
+from faults.kinds.fault.base import MeasuredLog
 from faults.schedule.record import FaultRecord, as_json
 
 RECORD = FaultRecord(

@@ -8,7 +8,7 @@ from fakes.world.fault_world import World, WorldView
 from compose.errors import DiskError, NodeStateError
 from compose.protocols import Edge
 from faults.clock import ns
-from faults.kinds.evidence import CounterSample
+from faults.kinds.fault.evidence import CounterSample
 from faults.plan.parse import parse_steps
 from faults.schedule.known import ALWAYS_NS, NEVER_NS, Known, KnownRoles
 from faults.schedule.probes import UNREADABLE, Probes

@@ -15,10 +15,10 @@ from compose.errors import NodeStateError
 from compose.protocols import Edge, ProcessEvent
 from faults.clock import SystemClock, ns
 from faults.kinds import registry
-from faults.kinds.base import Injection
-from faults.kinds.kind import Cost
+from faults.kinds.fault.base import Injection
+from faults.kinds.fault.kind import Cost
+from faults.kinds.fault.step import Step
 from faults.kinds.registry import KINDS
-from faults.kinds.step import Step
 from faults.plan.parse import parse_steps
 from faults.plan.storm import Storm, storm
 from faults.schedule.record import FaultEvent, FaultRecord

@@ -7,7 +7,7 @@ from fakes.world.virtual_clock import VirtualClock
 
 from compose.protocols import Edge, RoundTrip
 from faults.clock import ns
-from faults.kinds.evidence import NotYet
+from faults.kinds.fault.evidence import NotYet
 from faults.kinds.network.samples import Shown, least_added_before
 
 EDGE, OTHER = Edge.parse("1->2"), Edge.parse("2->1")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from checkers.history.rows import TopicPartition
-from faults.kinds.base import MeasuredLog
+from faults.kinds.fault.base import MeasuredLog
 from harness.run.live.measured_logs import write_measured_logs
 from workloads.record.seal import seal
 

@@ -13,7 +13,7 @@ from typing import get_args
 
 from compose.errors import ComposeError
 from compose.protocols import Status
-from faults.kinds.base import (
+from faults.kinds.fault.base import (
     UP,
     Injection,
     LogEndSource,
@@ -23,9 +23,9 @@ from faults.kinds.base import (
     process_of,
     try_all,
 )
-from faults.kinds.evidence import Evidence, NotYet, Proven, by_name
-from faults.kinds.node_holds import Hold
-from faults.kinds.recovery import incoming
+from faults.kinds.fault.evidence import Evidence, NotYet, Proven, by_name
+from faults.kinds.fault.node_holds import Hold
+from faults.kinds.shared.recovery import incoming
 from faults.tasks import Task, in_background
 
 SIGKILLED = 137

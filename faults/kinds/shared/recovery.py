@@ -8,8 +8,8 @@ it again, as a broker reports it: while none answers, it is not known to be back
 from collections.abc import Iterable, Mapping
 
 from compose.protocols import Edge, PartitionState, View
-from faults.kinds.base import Injection, StepT
-from faults.kinds.evidence import Evidence, NotYet, Proven, by_name, moved
+from faults.kinds.fault.base import Injection, StepT
+from faults.kinds.fault.evidence import Evidence, NotYet, Proven, by_name, moved
 
 PROBE_S = 0.5
 """A served edge answers within milliseconds, on a busy machine within a tenth of a second."""

@@ -6,9 +6,9 @@ from random import Random
 from typing import Generic
 
 from faults.durations import write_duration
-from faults.kinds.base import Fault, Injection, StepT
-from faults.kinds.evidence import Counter
-from faults.kinds.step import Head, Step, TargetStep
+from faults.kinds.fault.base import Fault, Injection, StepT
+from faults.kinds.fault.evidence import Counter
+from faults.kinds.fault.step import Head, Step, TargetStep
 from faults.targets.facts import Facts
 from faults.targets.target import Target
 

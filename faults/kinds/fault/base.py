@@ -16,9 +16,9 @@ from compose.errors import ComposeError, NodeStateError
 from compose.protocols import Cluster, Edge, Status, View
 from faults.clock import Clock, ns
 from faults.errors import NoTarget
-from faults.kinds.evidence import CounterSample, Evidence
-from faults.kinds.node_holds import Holds
-from faults.kinds.step import Step
+from faults.kinds.fault.evidence import CounterSample, Evidence
+from faults.kinds.fault.node_holds import Holds
+from faults.kinds.fault.step import Step
 from faults.tasks import Task
 
 StepT = TypeVar("StepT", bound=Step)

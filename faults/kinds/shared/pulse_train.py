@@ -19,10 +19,10 @@ from compose.errors import ComposeError
 from faults.clock import ns
 from faults.durations import parse_duration, write_duration
 from faults.errors import BadStep
-from faults.kinds.base import UP, Injection, check_fit, try_all
-from faults.kinds.evidence import Evidence, NotYet, Proven, by_name, seconds
-from faults.kinds.node_holds import Hold
-from faults.kinds.step import Head, TargetStep, Words
+from faults.kinds.fault.base import UP, Injection, check_fit, try_all
+from faults.kinds.fault.evidence import Evidence, NotYet, Proven, by_name, seconds
+from faults.kinds.fault.node_holds import Hold
+from faults.kinds.fault.step import Head, TargetStep, Words
 from faults.targets.facts import Facts
 from faults.targets.target import parse_target
 from faults.tasks import Task, in_background, sleep_until
