@@ -1,7 +1,7 @@
 """Commands inside a container, run by a process that stands there, and not by a new exec of the engine each.
 
 An exec costs the engine several processes, some 0.15 s of a core; probes ask several times a second. What
-stands there is recipes/serve.pl, and its head says what goes to and fro.
+stands there is recipes/programs/serve.pl, and its head says what goes to and fro.
 """
 
 import socket
@@ -26,7 +26,7 @@ MOST = 1 << 16
 
 
 class StandingExec:
-    """Runs commands in the container `container_id`, which has recipes/serve.pl as SERVER.
+    """Runs commands in the container `container_id`, which has recipes/programs/serve.pl as SERVER.
 
     Safe to use from threads: each command has a session of its own while it runs; idle ones are kept.
     """

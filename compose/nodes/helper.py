@@ -8,7 +8,7 @@ from compose.docker import containers
 from compose.docker.standing_exec import SERVER, StandingExec
 from compose.errors import DiskError, Unanswered, Vanished
 from compose.mesh import probe
-from compose.spec.images import recipe, tools_image
+from compose.spec.images import program, tools_image
 
 DISKS_DIR = PurePosixPath("/var/lib/highwater/disks")
 SCRIPT = "/highwater/disk.sh"
@@ -29,13 +29,13 @@ def helper_spec(*, name: str, network: str, labels: Mapping[str, str]) -> contai
         network=network,
         volumes={"/dev": "/dev", str(DISKS_DIR): str(DISKS_DIR)},
         files={
-            SCRIPT: recipe("disk.sh"),
-            LOG_ENDS: recipe("log_ends.pl"),
-            LIST_FILES: recipe("list_files.pl"),
-            probe.SCRIPT: recipe("probe.pl"),
-            probe.REACHED: recipe("reached.pl"),
-            probe.TRANSFER: recipe("transfer.pl"),
-            SERVER: recipe("serve.pl"),
+            SCRIPT: program("disk.sh"),
+            LOG_ENDS: program("log_ends.pl"),
+            LIST_FILES: program("list_files.pl"),
+            probe.SCRIPT: program("probe.pl"),
+            probe.REACHED: program("reached.pl"),
+            probe.TRANSFER: program("transfer.pl"),
+            SERVER: program("serve.pl"),
         },
         capabilities=("SYS_ADMIN",),
         # Where there is AppArmor, Docker's default profile forbids to mount, whatever the capabilities.

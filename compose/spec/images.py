@@ -125,6 +125,11 @@ def recipe(name: str) -> str:
     return files("compose.recipes").joinpath(name).read_text(encoding="utf-8")
 
 
+def program(name: str) -> str:
+    """Return the text of the program file `name`, which containers get when they are made."""
+    return files("compose.recipes.programs").joinpath(name).read_text(encoding="utf-8")
+
+
 def _hash(inputs: Iterable[str]) -> str:
     digest = hashlib.sha256()
     for text in inputs:

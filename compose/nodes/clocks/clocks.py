@@ -21,7 +21,7 @@ from compose.docker.standing_exec import SERVER, StandingExec
 from compose.errors import NodeStateError
 from compose.nodes.helper import Helper
 from compose.protocols import ClockAhead
-from compose.spec.images import recipe
+from compose.spec.images import program
 
 IN_NODE = "/highwater/clock"
 """Where a node has the directory with its file."""
@@ -43,7 +43,7 @@ _WRITE = 'mkdir -p "$1"; echo "$2" > "$1/offset.new"; mv "$1/offset.new" "$1/off
 
 def files() -> Mapping[str, str]:
     """What a node needs in its container for the question what its clock shows: path to text."""
-    return {SERVER: recipe("serve.pl"), SCRIPT: recipe("jvm_clock.pl")}
+    return {SERVER: program("serve.pl"), SCRIPT: program("jvm_clock.pl")}
 
 
 def directory(of_run: str, node: int) -> str:

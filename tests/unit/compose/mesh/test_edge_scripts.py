@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-import compose.recipes
+import compose.recipes.programs
 
-RECIPES = Path(str(compose.recipes.__file__)).parent
+PROGRAMS = Path(str(compose.recipes.programs.__file__)).parent
 LINGER_0 = struct.pack("ii", 1, 0)
 ANSWER = struct.pack(">i", 396) + b"a" * 396
 
@@ -89,7 +89,7 @@ def keep_answers(target: str) -> Serve:
 
 def printed(script: str, *words: str) -> list[list[str]]:
     """The words of each line that a script prints."""
-    argv = ["perl", str(RECIPES / script), *words]
+    argv = ["perl", str(PROGRAMS / script), *words]
     done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=30)
     return [line.split() for line in done.stdout.splitlines()]
 

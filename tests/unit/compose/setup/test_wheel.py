@@ -40,7 +40,7 @@ def test_every_file_of_the_packages_is_in_the_wheel_and_nothing_else(wheel):
     assert {name for name in wheel.namelist() if ".dist-info/" not in name} == files
     for data in (
         "compose/recipes/kafka.dockerfile",
-        "compose/recipes/probe.pl",
+        "compose/recipes/programs/probe.pl",
         "compose/recipes/log4j2.properties",
         "compose/compose.yaml",
         "harness/scenario/library/general/storm.yaml",

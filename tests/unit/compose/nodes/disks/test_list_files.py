@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = str(files("compose.recipes").joinpath("list_files.pl"))
+SCRIPT = str(files("compose.recipes.programs").joinpath("list_files.pl"))
 
 BROKER = """
 package Broker;

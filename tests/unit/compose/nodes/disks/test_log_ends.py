@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
-SCRIPT = str(files("compose.recipes").joinpath("log_ends.pl"))
+SCRIPT = str(files("compose.recipes.programs").joinpath("log_ends.pl"))
 
 
 def batch(offset: int, records: int = 1, *, size: int = 70, magic: int = 2) -> bytes:
