@@ -14,6 +14,10 @@ DISKS_DIR = PurePosixPath("/var/lib/highwater/disks")
 SCRIPT = "/highwater/disk.sh"
 LOG_ENDS = "/highwater/log_ends.pl"
 LIST_FILES = "/highwater/list_files.pl"
+
+SAID = 1_000
+"""How much of the end of what a failed command printed is in its error, in characters: a listing that breaks
+off has no end, and why it did is said last."""
 CALL_S = 20.0
 PULSE_S = 20.0
 """A machine that is as slow as that lets no fault begin or end in time either."""
@@ -64,7 +68,7 @@ class Helper:
         done = self.commands.run(argv, within_s=within_s)
         if done.exit_code != 0:
             ran_out = f" (stopped after {within_s:g} s)" if done.exit_code in (124, 137) else ""
-            output = done.output.strip() or "no output"
+            output = done.output.strip()[-SAID:] or "no output"
             raise DiskError(f"{' '.join(argv)}: exit code {done.exit_code}{ran_out}: {output}")
         return done.output
 

@@ -1,8 +1,8 @@
 """Each node's disks: an ext4 in a file behind a loop device; and the faults of a real file system.
 
 A node has a disk for each of its log directories, numbered from 1 on; the first one has its metadata log too.
-All work is done by recipes/programs/disk.sh in the standing helper container. It mounts a disk only for the time
-of a call, so a power cut finds no other mount that would keep the file system alive.
+All work is done by recipes/programs/disk.sh in the standing helper container. It mounts a disk only for
+the time of a call, so a power cut finds no other mount that would keep the file system alive.
 """
 
 import json
