@@ -148,11 +148,7 @@ def _saved(
     """Take what was gathered at `path`, or take it anew."""
     into = into / disk_label(*place)
     try:
-        try:
-            if not path:
-                raise DiskError(f"log directory {place[1]} of node {place[0]} was not copied")
-            _take(disks, path, files, into)
-        except DiskError:
+        if not (path and _is_taken(disks, path, files, into)):
             _take_anew(disks, place, topics, into)
     except (ComposeError, OSError) as error:
         shutil.rmtree(into, ignore_errors=True)
@@ -192,6 +188,14 @@ def _gather(disks: Disks, place: Place, files: Mapping[str, int], like: str = ""
     names = tuple(dict.fromkeys(PurePosixPath(path).parts[0] for path in files))
     size, to = sum(files.values()), f"replicas-{node}/{number}"
     return disks.gather(node, number, names, size_bytes=size, to=to, like=like)
+
+
+def _is_taken(disks: Disks, path: str, files: Mapping[str, int], into: Path) -> bool:
+    try:
+        _take(disks, path, files, into)
+    except DiskError:
+        return False
+    return True
 
 
 def _take(disks: Disks, path: str, files: Mapping[str, int], into: Path) -> None:
