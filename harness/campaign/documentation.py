@@ -84,7 +84,12 @@ def observed(first: SuiteRecord, *more: SuiteRecord) -> str:
     """What suites have observed, and which they were. Of the first one also what it took."""
     by = f"`highwater suite {first.name} --seed {first.seed}`"
     seeds = ", ".join(str(each.seed) for each in more)
-    repeats = f", and by suites of some of them, seeds {seeds}" if seeds else ""
+    which = (
+        f"a suite of some of them, seed {seeds}"
+        if len(more) == 1
+        else f"suites of some of them, seeds {seeds}"
+    )
+    repeats = f", and by {which}" if more else ""
     versions = dict.fromkeys(each.tool_version for each in (first, *more))
     heading = f"Observed by {by}{repeats}, version {' and '.join(versions)}"
     return f"{heading}:\n\n{observed_table(first, *more)}\n\n{cost(first)}"

@@ -45,13 +45,16 @@ def test_what_a_suite_observed_is_written_only_if_it_is_named(
     assert "Observed by `highwater suite small --seed 7`, version 0:\n\n| scenario | expected | " in after
     assert "| `demo` | not known | not known | " in after
     assert documentation.rewritten(after) == after
-    again = tmp_path / "again"
-    again.mkdir()
-    write_record(again, record(row(0, "PASS")).model_copy(update={"seed": 8}))
-    assert documentation.main([str(tmp_path), str(again)]) == 0
+    more = [tmp_path / "again", tmp_path / "once-more"]
+    for directory, seed in zip(more, (8, 9), strict=True):
+        directory.mkdir()
+        write_record(directory, record(row(0, "PASS")).model_copy(update={"seed": seed}))
+    first = "Observed by `highwater suite small --seed 7`"
+    assert documentation.main([str(tmp_path), str(more[0])]) == 0
     after = page.read_text()
-    heading = (
-        "Observed by `highwater suite small --seed 7`, and by suites of some of them, seeds 8, version 0:"
-    )
-    assert heading in after
+    assert f"{first}, and by a suite of some of them, seed 8, version 0:" in after
     assert "| 2 PASS |" in after
+    assert documentation.main([str(tmp_path), *map(str, more)]) == 0
+    after = page.read_text()
+    assert f"{first}, and by suites of some of them, seeds 8, 9, version 0:" in after
+    assert "| 3 PASS |" in after
